@@ -1,0 +1,1 @@
+"""The attention experiments: pure functions on NumPy arrays, with no screen attached."""

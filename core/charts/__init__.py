@@ -1,0 +1,1 @@
+"""Results drawn with Altair. Each function returns a chart without data, built once."""

@@ -1,0 +1,64 @@
+"""One visual language: a colour for each meaning, the same in every chart and in both themes."""
+
+from typing import Any
+
+import altair as alt
+
+# Chosen by luminance so that each has at least 3:1 contrast against the light background and
+# against the dark one; pairs that meet in one chart also differ in shape or dash.
+COLOURS = {
+    "query": "#3b7dd8",
+    "key": "#bf6b10",
+    "value": "#17917a",
+    "matching pair": "#17917a",
+    "other pairs": "#82868c",
+    "question": "#b8569b",
+    "learned": "#3b7dd8",
+    "uniform": "#bf6b10",
+    "chance": "#82868c",
+    "ceiling": "#8d68c9",
+    "article": "#b8569b",
+    "measured": "#3b7dd8",
+    "with mask": "#3b7dd8",
+    "without mask": "#bf6b10",
+}
+
+CHART_HEIGHT = 320  # pixels; every chart keeps one height, so that nothing below it moves
+
+
+def colour_scale(*meanings: str) -> alt.Scale:
+    """Return the fixed colour scale for these meanings, in this order.
+
+    Raises:
+        KeyError: if a meaning has no colour yet; add it to `COLOURS`.
+    """
+    return alt.Scale(domain=list(meanings), range=[COLOURS[meaning] for meaning in meanings])
+
+
+def spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """Return a chart's Vega-Lite specification without its data.
+
+    A page sends this constant together with a fresh frame, so that a rerun swaps the data in
+    place and nothing is laid out again.
+    """
+    specification = chart.to_dict()
+    for name in ("datasets", "$schema", "config"):
+        specification.pop(name, None)
+    _drop_stand_in(specification)
+    return specification
+
+
+def no_data() -> alt.NamedData:
+    """Return the stand-in for the frame that the page supplies."""
+    return alt.NamedData("frame")
+
+
+def _drop_stand_in(part: Any) -> None:  # noqa: ANN401 - any JSON value
+    if isinstance(part, dict):
+        if part.get("data") == {"name": "frame"}:
+            del part["data"]
+        for inner in part.values():
+            _drop_stand_in(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            _drop_stand_in(inner)

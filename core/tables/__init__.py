@@ -1,0 +1,1 @@
+"""Results as pandas frames, with the unit of each number in its column's name."""
