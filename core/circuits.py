@@ -1,0 +1,172 @@
+"""The recall model as two small tables, with the backward pass written by hand.
+
+Every token is a sum of rows of E, one per part (its key, its value), so all that the head can do
+is in two tables over the parts:
+
+* the QK circuit, (E_key W_Q)(E W_K)ᵀ / √d_k: how strongly a question about key i attends to a part;
+* the OV circuit, E W_V W_O: the logits a part writes when it is attended to.
+
+Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", named these circuits and
+showed that a head is their product. The score of a token is the sum of its parts' QK entries, and
+the logits are the sum of the parts' OV rows, each times its token's weight. That is the same
+function as `core.recall.answer` and costs far less, as the matrices meet only the parts and not
+every token of every sequence. The gradients follow from the chain rule.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.attention import Floats
+from core.recall import Integers, Parameters, Sequences
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Circuits:
+    """Both tables, and the products they are made of. P parts: every key, then every value."""
+
+    Q: Floats  # (n_keys, d_k) the query of each key
+    K: Floats  # (P, d_k) the key vector of each part
+    V: Floats  # (P, d_k) the value vector of each part
+    qk: Floats  # (n_keys, P) a row asks, a column is looked at
+    ov: Floats  # (P, n_values) a row is looked at, a column is answered
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PartIndex:
+    """The parts of B sequences, as places in flattened tables.
+
+    Along the first axis: the keys of the pairs, the question's key, the values of the pairs. The
+    sequences lie along the last axis, where NumPy's sums over tokens are fastest.
+    """
+
+    n_pairs: int
+    in_qk: Integers  # (..., 2 n_pairs + 1, B) into the flattened (n_keys, P)
+    in_bag: Integers  # (..., 2 n_pairs + 1, B) into the flattened (P, B)
+    in_logits: Integers  # (..., B) the right answer, into the flattened (n_values, B)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Forward:
+    """The model's answers to B sequences, kept for the backward pass."""
+
+    weights: Floats  # (n_pairs + 1, B) each column sums to 1
+    bag: Floats  # (P, B) each part's weight
+    logits: Floats  # (n_values, B)
+    probabilities: Floats  # (n_values, B)
+    losses: Floats  # (B,) nats
+
+
+def circuits(parameters: Parameters, *, values_in_keys: bool = True) -> Circuits:
+    """Multiply the six matrices out into the two tables."""
+    p = parameters
+    Q, K, V = p.E_key @ p.W_Q, p.E @ p.W_K, p.E @ p.W_V
+    qk = Q @ K.T * float(1 / np.sqrt(p.shape.d_k))
+    if not values_in_keys:
+        qk[:, p.shape.n_keys :] = 0
+    return Circuits(Q=Q, K=K, V=V, qk=qk, ov=V @ p.W_O)
+
+
+def index_parts(sequences: Sequences, n_keys: int, n_values: int, batch_size: int) -> PartIndex:
+    """Index the parts of as many batches as the sequences make, batch after batch."""
+    n_parts, n_pairs = n_keys + n_values, sequences.keys.shape[1]
+    parts = np.concatenate(
+        [sequences.keys, sequences.questions[:, np.newaxis], n_keys + sequences.values], axis=1
+    )
+    parts = parts.reshape(-1, batch_size, 2 * n_pairs + 1).swapaxes(1, 2)
+    questions = sequences.questions.reshape(-1, 1, batch_size)
+    column = np.arange(batch_size)
+    return PartIndex(
+        n_pairs=n_pairs,
+        in_qk=np.ascontiguousarray(questions * n_parts + parts),
+        in_bag=np.ascontiguousarray(parts * batch_size + column),
+        in_logits=sequences.answers.reshape(-1, batch_size) * batch_size + column,
+    )
+
+
+def batch_of(index: PartIndex, i: int) -> PartIndex:
+    """Return the index of one of the batches."""
+    return PartIndex(
+        n_pairs=index.n_pairs,
+        in_qk=index.in_qk[i],
+        in_bag=index.in_bag[i],
+        in_logits=index.in_logits[i],
+    )
+
+
+def forward(tables: Circuits, index: PartIndex) -> Forward:
+    """Answer the sequences of one batch from the tables."""
+    n, n_parts = index.n_pairs, len(tables.ov)
+    batch_size = index.in_logits.shape[-1]
+    part_scores = tables.qk.take(index.in_qk)  # (2n + 1, B)
+    scores = part_scores[: n + 1]
+    scores[:n] += part_scores[n + 1 :]
+    scores -= scores.max(axis=0)
+    weights = np.exp(scores)
+    weights /= weights.sum(axis=0)  # (n + 1, B)
+    bag = (
+        np.bincount(
+            index.in_bag.ravel(),
+            weights=np.concatenate([weights, weights[:n]]).ravel(),
+            minlength=n_parts * batch_size,
+        )
+        .astype(weights.dtype)
+        .reshape(n_parts, batch_size)
+    )
+    logits = tables.ov.T @ bag  # (n_values, B)
+    shifted = logits - logits.max(axis=0)
+    exponentials = np.exp(shifted)
+    totals = exponentials.sum(axis=0)
+    return Forward(
+        weights=weights,
+        bag=bag,
+        logits=logits,
+        probabilities=exponentials / totals,
+        # Not −log(probability): that is infinite once the probability rounds to 0.
+        losses=np.log(totals) - shifted.take(index.in_logits),
+    )
+
+
+def backward(
+    parameters: Parameters,
+    tables: Circuits,
+    index: PartIndex,
+    answers: Forward,
+    gradient: Parameters,
+    *,
+    values_in_keys: bool = True,
+) -> None:
+    """Write the gradient of the mean loss with respect to all six matrices into ``gradient``."""
+    p, n = parameters, index.n_pairs
+    batch_size = index.in_logits.shape[-1]
+    d_logits = (
+        answers.probabilities.copy()
+    )  # softmax and cross-entropy together: p − 1 at the answer
+    d_logits.ravel()[index.in_logits] -= 1
+    d_logits /= batch_size
+    d_ov = answers.bag @ d_logits.T  # (P, n_values)
+    d_parts = (tables.ov @ d_logits).take(index.in_bag)  # (2n + 1, B)
+    d_weights = d_parts[: n + 1]
+    d_weights[:n] += d_parts[n + 1 :]
+    d_scores = answers.weights * (d_weights - (answers.weights * d_weights).sum(axis=0))
+    d_qk = (
+        np.bincount(
+            index.in_qk.ravel(),
+            weights=np.concatenate([d_scores, d_scores[:n]]).ravel(),
+            minlength=tables.qk.size,
+        )
+        .astype(d_scores.dtype)
+        .reshape(tables.qk.shape)
+    )
+    if not values_in_keys:
+        d_qk[:, p.shape.n_keys :] = 0
+    d_qk *= float(1 / np.sqrt(p.shape.d_k))
+
+    d_Q, d_K, d_V = d_qk @ tables.K, d_qk.T @ tables.Q, d_ov @ p.W_O.T
+    gradient.W_Q[:] = p.E_key.T @ d_Q
+    gradient.W_K[:] = p.E.T @ d_K
+    gradient.W_V[:] = p.E.T @ d_V
+    gradient.W_O[:] = tables.V.T @ d_ov
+    gradient.E[:] = d_K @ p.W_K.T
+    gradient.E += d_V @ p.W_V.T
+    gradient.E_key += d_Q @ p.W_Q.T
