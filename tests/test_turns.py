@@ -66,6 +66,15 @@ def test_a_turn_ends_with_the_first_step_past_its_time():
     assert len(service.poll(job, "ann").items) == 3
 
 
+def test_waiting_jobs_start_first_come_first_served():
+    service = make_service(max_live=1)
+    started = []
+    for key in range(4):
+        service.submit(key, lambda key=key: started.append(key) or count_to(2), "ann")
+    drain(service)
+    assert started == [0, 1, 2, 3]
+
+
 def test_a_job_knows_its_place_in_the_queue():
     service = make_service(max_live=1)
     jobs = [service.submit(key, lambda: count_to(2), "ann") for key in range(3)]
@@ -344,7 +353,8 @@ def test_any_interleaving_keeps_the_caps_the_order_and_an_end(max_live, max_wait
             getattr(service, action)(jobs[number % len(jobs)], who)
         check()
 
-    drain(service)
+    while service.turn():
+        check()
     assert opened == set()
     for number, job in enumerate(jobs):
         assert job.state in ("done", "failed", "stopped")
