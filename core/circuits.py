@@ -36,14 +36,16 @@ class Circuits:
 class PartIndex:
     """The parts of B sequences, as places in flattened tables.
 
-    Along the first axis: the keys of the pairs, the question's key, the values of the pairs. The
-    sequences lie along the last axis, where NumPy's sums over tokens are fastest.
+    A sequence's parts lie along the axis before the last: the keys of its pairs, the question's
+    key, the values of its pairs. The sequences lie along the last axis, where NumPy is fastest at
+    summing over the tokens.
     """
 
     n_pairs: int
-    in_qk: Integers  # (..., 2 n_pairs + 1, B) into the flattened (n_keys, P)
-    in_bag: Integers  # (..., 2 n_pairs + 1, B) into the flattened (P, B)
-    in_logits: Integers  # (..., B) the right answer, into the flattened (n_values, B)
+    in_qk: Integers  # (2 n_pairs + 1, B) into the flattened (n_keys, P)
+    in_bag: Integers  # (2 n_pairs + 1, B) into the flattened (P, B)
+    in_logits: Integers  # (B,) the right answer, into the flattened (n_values, B)
+    answers: Integers  # (B,) the right answer itself
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,6 +58,12 @@ class Forward:
     probabilities: Floats  # (n_values, B)
     losses: Floats  # (B,) nats
 
+    @property
+    def predicted(self) -> Integers:
+        """The most probable value of each sequence, (B,)."""
+        predicted: Integers = self.logits.argmax(axis=0)
+        return predicted
+
 
 def circuits(parameters: Parameters, *, values_in_keys: bool = True) -> Circuits:
     """Multiply the six matrices out into the two tables."""
@@ -67,31 +75,24 @@ def circuits(parameters: Parameters, *, values_in_keys: bool = True) -> Circuits
     return Circuits(Q=Q, K=K, V=V, qk=qk, ov=V @ p.W_O)
 
 
-def index_parts(sequences: Sequences, n_keys: int, n_values: int, batch_size: int) -> PartIndex:
-    """Index the parts of as many batches as the sequences make, batch after batch."""
+def index_parts(
+    sequences: Sequences, n_keys: int, n_values: int, batch_size: int | None = None
+) -> list[PartIndex]:
+    """Index the parts of sequences, cut into batches; one batch of all of them when None."""
     n_parts, n_pairs = n_keys + n_values, sequences.keys.shape[1]
+    B = batch_size or len(sequences)
     parts = np.concatenate(
         [sequences.keys, sequences.questions[:, np.newaxis], n_keys + sequences.values], axis=1
     )
-    parts = parts.reshape(-1, batch_size, 2 * n_pairs + 1).swapaxes(1, 2)
-    questions = sequences.questions.reshape(-1, 1, batch_size)
-    column = np.arange(batch_size)
-    return PartIndex(
-        n_pairs=n_pairs,
-        in_qk=np.ascontiguousarray(questions * n_parts + parts),
-        in_bag=np.ascontiguousarray(parts * batch_size + column),
-        in_logits=sequences.answers.reshape(-1, batch_size) * batch_size + column,
-    )
-
-
-def batch_of(index: PartIndex, i: int) -> PartIndex:
-    """Return the index of one of the batches."""
-    return PartIndex(
-        n_pairs=index.n_pairs,
-        in_qk=index.in_qk[i],
-        in_bag=index.in_bag[i],
-        in_logits=index.in_logits[i],
-    )
+    parts = parts.reshape(-1, B, 2 * n_pairs + 1).swapaxes(1, 2)  # (batches, 2 n_pairs + 1, B)
+    in_qk = np.ascontiguousarray(sequences.questions.reshape(-1, 1, B) * n_parts + parts)
+    in_bag = np.ascontiguousarray(parts * B + np.arange(B))
+    answers = sequences.answers.reshape(-1, B)
+    in_logits = answers * B + np.arange(B)
+    return [
+        PartIndex(n_pairs=n_pairs, in_qk=qk, in_bag=bag, in_logits=logits, answers=right)
+        for qk, bag, logits, right in zip(in_qk, in_bag, in_logits, answers, strict=True)
+    ]
 
 
 def forward(tables: Circuits, index: PartIndex) -> Forward:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.attention import Floats
-from core.circuits import batch_of, circuits, forward, index_parts
+from core.circuits import circuits, forward, index_parts
 from core.recall import Integers, Parameters, Sequences, sample_sequences
 from core.training import TrainSettings
 
@@ -45,23 +45,21 @@ def evaluate_on(
 ) -> Evaluation:
     """Let the model answer sequences that were drawn before."""
     n_sequences, n_pairs = sequences.keys.shape
-    index = index_parts(sequences, settings.n_keys, settings.n_values, n_sequences)
-    tables = circuits(parameters, values_in_keys=settings.values_in_keys)
-    answers = forward(tables, batch_of(index, 0))
-    predicted = answers.logits.argmax(axis=0)
+    [batch] = index_parts(sequences, settings.n_keys, settings.n_values)
+    answers = forward(circuits(parameters, values_in_keys=settings.values_in_keys), batch)
     weights = answers.weights.T  # (n_sequences, n_pairs + 1)
     is_match = np.arange(n_pairs) == sequences.asked[:, np.newaxis]  # (n_sequences, n_pairs)
     pairs = weights[:, :-1]
     match, others = pairs[is_match], pairs[~is_match].reshape(n_sequences, n_pairs - 1)
     return Evaluation(
         n_sequences=n_sequences,
-        accuracy=float((predicted == sequences.answers).mean()),
+        accuracy=float((answers.predicted == sequences.answers).mean()),
         loss=float(answers.losses.mean(dtype=np.float64)),
         weight_on_match=float(match.mean(dtype=np.float64)),
         weight_on_other=float(others.mean(dtype=np.float64)) if n_pairs > 1 else None,
         weight_on_question=float(weights[:, -1].mean(dtype=np.float64)),
         match_on_top=float((match > others.max(axis=1, initial=-1)).mean()),
         sequences=sequences,
-        predicted=predicted,
+        predicted=answers.predicted,
         weights=weights,
     )

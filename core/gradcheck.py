@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.attention import Floats
-from core.circuits import backward, batch_of, circuits, forward, index_parts
+from core.circuits import backward, circuits, forward, index_parts
 from core.recall import (
     MATRICES,
     Parameters,
@@ -56,8 +56,7 @@ def circuit_gradient(
     parameters: Parameters, sequences: Sequences, *, values_in_keys: bool = True
 ) -> Parameters:
     """Return the hand-written gradient of the mean loss of one batch."""
-    shape = parameters.shape
-    batch = batch_of(index_parts(sequences, shape.n_keys, shape.n_values, len(sequences)), 0)
+    [batch] = index_parts(sequences, parameters.shape.n_keys, parameters.shape.n_values)
     tables = circuits(parameters, values_in_keys=values_in_keys)
     gradient = parameters.copy()
     answers = forward(tables, batch)
@@ -142,9 +141,10 @@ def relative_difference(a: float, b: float) -> float:
 def _pick(
     parameters: Parameters, n_sampled: int, rng: np.random.Generator
 ) -> list[tuple[str, int, int]]:
+    """Pick entries without repetition, as evenly over the six matrices as their sizes allow."""
     picked = []
-    for i in range(n_sampled):
-        matrix = MATRICES[i % len(MATRICES)]
-        rows, columns = parameters.shape.matrices[matrix]
-        picked.append((matrix, int(rng.integers(rows)), int(rng.integers(columns))))
-    return sorted(picked, key=lambda one: MATRICES.index(one[0]))
+    for i, (matrix, (rows, columns)) in enumerate(parameters.shape.matrices.items()):
+        wanted = n_sampled // len(MATRICES) + (i < n_sampled % len(MATRICES))
+        entries = rng.choice(rows * columns, size=min(wanted, rows * columns), replace=False)
+        picked += [(matrix, int(entry) // columns, int(entry) % columns) for entry in entries]
+    return picked

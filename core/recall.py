@@ -127,10 +127,17 @@ def sample_sequences(
     n_sequences: int, n_pairs: int, n_keys: int, n_values: int, rng: np.random.Generator
 ) -> Sequences:
     """Draw sequences: distinct keys, any values, and a question about one of the pairs."""
-    keys = rng.random((n_sequences, n_keys)).argsort(axis=1)[:, :n_pairs]
+    every = np.arange(n_sequences)
+    # Fisher and Yates' shuffle of one deck of keys per sequence, stopped after n_pairs cards.
+    deck = np.repeat(np.arange(n_keys)[:, np.newaxis], n_sequences, axis=1)  # (n_keys, B)
+    for card in range(n_pairs):
+        picked = rng.integers(card, n_keys, size=n_sequences)
+        drawn = deck[picked, every]
+        deck[picked, every] = deck[card]
+        deck[card] = drawn
+    keys = deck[:n_pairs].T
     values = rng.integers(n_values, size=(n_sequences, n_pairs))
     asked = rng.integers(n_pairs, size=n_sequences)
-    every = np.arange(n_sequences)
     return Sequences(
         keys=keys,
         values=values,

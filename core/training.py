@@ -11,93 +11,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.attention import Floats
-from core.circuits import PartIndex, backward, batch_of, circuits, forward, index_parts
-from core.optimisers import OPTIMISERS, Optimiser, make_optimiser
-from core.recall import ModelShape, Parameters, sample_sequences, start_parameters
+from core.circuits import PartIndex, backward, circuits, forward, index_parts
+from core.optimisers import make_optimiser
+from core.recall import MATRICES, Parameters, sample_sequences, start_parameters
+from core.train_settings import VARIANTS, TrainSettings
 
-VARIANTS = ("learned", "uniform", "frozen_scores", "frozen_query", "keys_without_values")
+__all__ = [
+    "N_TEST",
+    "VARIANTS",
+    "Checkpoint",
+    "TrainResult",
+    "TrainSettings",
+    "checkpoint_steps",
+    "train",
+    "train_steps",
+]
 
 N_TEST = 2000  # sequences behind the loss and accuracy of every checkpoint
 EARLY_STEPS = (0, 1, 2, 5, *range(10, 101, 10))  # where most of the learning happens
 REGULAR_CHECKPOINTS = 100  # at most, besides the early ones
 CHUNK_SEQUENCES = 8192  # drawn at once: fewer calls, and little memory
-
-_LIMITS = {
-    "n_pairs": (1, 16),
-    "n_keys": (1, 32),
-    "n_values": (2, 32),
-    "d_model": (1, 128),
-    "d_k": (1, 128),
-    "batch_size": (1, 1024),
-    "n_steps": (0, 10_000),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainSettings:
-    """Everything that determines a training run. The defaults are the article's task."""
-
-    n_pairs: int = 3  # key–value pairs in a sequence, 1 … 16 and at most n_keys
-    n_keys: int = 8  # different keys, 1 … 32
-    n_values: int = 8  # different values, 2 … 32
-    d_model: int = 32  # numbers in an embedding, 1 … 128
-    d_k: int = 32  # numbers in a query, key vector and value vector, 1 … 128
-    batch_size: int = 64  # sequences a step, 1 … 1,024
-    learning_rate: float = 0.01  # no unit, above 0 and at most 10
-    optimiser: str = "adam"  # one of OPTIMISERS
-    init_scale: float = 0.1  # standard deviation of the random start, 0 … 10
-    n_steps: int = 3000  # optimiser steps, 0 … 10,000
-    seed: int = 0  # of the start, the batches and the test sequences
-    variant: str = "learned"  # one of VARIANTS
-    float_type: str = "float32"  # or "float64", for checks
-
-    def __post_init__(self) -> None:
-        for name, (low, high) in _LIMITS.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or not low <= value <= high:
-                raise ValueError(f"{name} must be a whole number from {low} to {high}, got {value}")
-        if self.n_pairs > self.n_keys:
-            raise ValueError(
-                f"n_pairs must be at most n_keys ({self.n_keys}), as the keys of a sequence "
-                f"differ, got {self.n_pairs}"
-            )
-        if not 0 < self.learning_rate <= 10:
-            raise ValueError(
-                f"learning_rate must be above 0 and at most 10, got {self.learning_rate}"
-            )
-        if not 0 <= self.init_scale <= 10:
-            raise ValueError(f"init_scale must be from 0 to 10, got {self.init_scale}")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise ValueError(f"seed must be a whole number of at least 0, got {self.seed}")
-        for name, allowed in (
-            ("optimiser", OPTIMISERS),
-            ("variant", VARIANTS),
-            ("float_type", ("float32", "float64")),
-        ):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value}")
-
-    @property
-    def shape(self) -> ModelShape:
-        """The sizes of the model."""
-        return ModelShape(
-            n_keys=self.n_keys, n_values=self.n_values, d_model=self.d_model, d_k=self.d_k
-        )
-
-    @property
-    def frozen(self) -> tuple[str, ...]:
-        """The matrices that keep their start."""
-        return {
-            "uniform": ("W_Q", "W_K"),
-            "frozen_scores": ("W_Q", "W_K"),
-            "frozen_query": ("W_Q",),
-        }.get(self.variant, ())
-
-    @property
-    def values_in_keys(self) -> bool:
-        """Whether a pair's key vector sees its value embedding."""
-        return self.variant != "keys_without_values"
+PIECE_SEQUENCES = 1024  # trained on between two chances to do something else: about 1 to 5 ms
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,7 +77,7 @@ def checkpoint_steps(n_steps: int) -> tuple[int, ...]:
 
 
 def start(settings: TrainSettings, rng: np.random.Generator) -> Parameters:
-    """Draw the parameters a run starts from."""
+    """Draw the parameters that a run of these settings starts from."""
     parameters = start_parameters(settings.shape, settings.init_scale, rng, settings.float_type)
     if settings.variant == "uniform":
         parameters.W_Q[:] = 0
@@ -154,22 +88,22 @@ def start(settings: TrainSettings, rng: np.random.Generator) -> Parameters:
 def train_steps(settings: TrainSettings) -> Generator[Checkpoint, None, TrainResult]:
     """Train, and yield a checkpoint at each of `checkpoint_steps`.
 
-    Abandon a run by no longer asking for the next checkpoint. The generator's return value (the
+    Abandon a run by not asking for its next checkpoint. The generator's return value (the
     ``value`` of its `StopIteration`) is the `TrainResult`. A run that diverges ends early: its
     checkpoints stop at the last good one, and the result says why.
     """
     start_rng, batch_rng, test_rng = np.random.default_rng(settings.seed).spawn(3)
     run = _Run(settings, start(settings, start_rng), batch_rng)
-    test = _draw(settings, 1, N_TEST, test_rng)
+    test = _draw(settings, 1, N_TEST, test_rng)[0]
     checkpoints: list[Checkpoint] = []
-    good = run.parameters.copy()
     diverged = None
     for step in checkpoint_steps(settings.n_steps):
-        lost_at = run.advance_to(step)
-        checkpoint = None if lost_at is not None else _test(settings, run.parameters, test, step)
+        # An overflow is not a mistake here but the outcome to report.
+        with np.errstate(over="ignore", invalid="ignore"):
+            checkpoint = _test(run, test) if run.advance_to(step) else None
         if checkpoint is None:
             diverged = (
-                f"The loss stopped being a finite number at step {lost_at or step}; "
+                f"The loss stopped being a finite number at step {run.step}; "
                 f"the last good checkpoint is step {checkpoints[-1].step}."
             )
             break
@@ -198,7 +132,7 @@ def train(settings: TrainSettings) -> TrainResult:
 
 
 class _Run:
-    """The moving parts of one run."""
+    """The moving parts of one run: parameters that change in place, and the batches to come."""
 
     def __init__(
         self, settings: TrainSettings, parameters: Parameters, rng: np.random.Generator
@@ -206,64 +140,65 @@ class _Run:
         self.settings = settings
         self.parameters = parameters
         self.gradient = parameters.copy()
-        first = "W_Q"
-        if settings.frozen:
-            first = "E_key" if "W_K" in settings.frozen else "W_K"
-        self.trained = slice(parameters.offsets[first], None)
-        self.optimiser: Optimiser = make_optimiser(
-            settings.optimiser, settings.learning_rate, parameters.flat[self.trained]
-        )
+        # What is frozen lies at the front of the flat array, so the optimiser never sees it.
+        after_frozen = slice(parameters.offsets[MATRICES[len(settings.frozen)]], None)
+        self.trained = parameters.flat[after_frozen]
+        self.trained_gradient = self.gradient.flat[after_frozen]
+        self.optimiser = make_optimiser(settings.optimiser, settings.learning_rate, self.trained)
         self.rng = rng
-        self.chunk_steps = max(1, CHUNK_SEQUENCES // settings.batch_size)
+        self.batches: list[PartIndex] = []  # drawn and not yet used, the next one last
         self.step = 0
-        self.chunk: PartIndex | None = None
 
-    def advance_to(self, step: int) -> int | None:
-        """Train up to this step; return the step whose loss was not finite, if one was."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            while self.step < step:
-                place = self.step % self.chunk_steps
-                if place == 0 or self.chunk is None:
-                    self.chunk = _draw(
-                        self.settings, self.chunk_steps, self.settings.batch_size, self.rng
-                    )
-                if not self._step(batch_of(self.chunk, place)):
-                    return self.step
-                self.step += 1
-        return None
+    def advance_to(self, step: int) -> bool:
+        """Train until this many steps are taken; return whether the loss stayed finite."""
+        while self.step < step:
+            if not self.batches:
+                size = self.settings.batch_size
+                self.batches = _draw(self.settings, max(1, CHUNK_SEQUENCES // size), size, self.rng)
+                self.batches.reverse()
+            if not self._take_step(self.batches.pop()):
+                return False
+            self.step += 1
+        return True
 
-    def _step(self, batch: PartIndex) -> bool:
-        values_in_keys = self.settings.values_in_keys
-        tables = circuits(self.parameters, values_in_keys=values_in_keys)
+    def _take_step(self, batch: PartIndex) -> bool:
+        settings = self.settings
+        tables = circuits(self.parameters, values_in_keys=settings.values_in_keys)
         answers = forward(tables, batch)
         if not np.isfinite(answers.losses.sum()):
             return False
         backward(
-            self.parameters, tables, batch, answers, self.gradient, values_in_keys=values_in_keys
+            self.parameters,
+            tables,
+            batch,
+            answers,
+            self.gradient,
+            values_in_keys=settings.values_in_keys,
         )
-        self.optimiser.step(self.parameters.flat[self.trained], self.gradient.flat[self.trained])
+        self.optimiser.step(self.trained, self.trained_gradient)
         return True
 
 
 def _draw(
     settings: TrainSettings, n_batches: int, batch_size: int, rng: np.random.Generator
-) -> PartIndex:
+) -> list[PartIndex]:
     sequences = sample_sequences(
         n_batches * batch_size, settings.n_pairs, settings.n_keys, settings.n_values, rng
     )
     return index_parts(sequences, settings.n_keys, settings.n_values, batch_size)
 
 
-def _test(
-    settings: TrainSettings, parameters: Parameters, test: PartIndex, step: int
-) -> Checkpoint | None:
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        tables = circuits(parameters, values_in_keys=settings.values_in_keys)
-        answers = forward(tables, batch_of(test, 0))
+def _test(run: _Run, test: PartIndex) -> Checkpoint | None:
+    """Return the checkpoint of where the run is, or None if its loss is not finite."""
+    tables = circuits(run.parameters, values_in_keys=run.settings.values_in_keys)
+    answers = forward(tables, test)
     loss = float(answers.losses.mean())
     if not np.isfinite(loss):
         return None
-    right = answers.logits.argmax(axis=0) == test.in_logits[0] // N_TEST
     return Checkpoint(
-        step=step, loss=loss, accuracy=float(right.mean()), qk=tables.qk, ov=tables.ov
+        step=run.step,
+        loss=loss,
+        accuracy=float((answers.predicted == test.answers).mean()),
+        qk=tables.qk,
+        ov=tables.ov,
     )
