@@ -24,6 +24,7 @@ __all__ = [
     "TrainSettings",
     "checkpoint_steps",
     "train",
+    "train_pieces",
     "train_steps",
 ]
 
@@ -31,6 +32,7 @@ N_TEST = 2000  # sequences behind the loss and accuracy of every checkpoint
 EARLY_STEPS = (0, 1, 2, 5, *range(10, 101, 10))  # where most of the learning happens
 REGULAR_CHECKPOINTS = 100  # at most, besides the early ones
 CHUNK_SEQUENCES = 8192  # drawn at once: fewer calls, and little memory
+PIECE_SEQUENCES = 1024  # trained on between two chances to do something else: about 1 to 5 ms
 PIECE_SEQUENCES = 1024  # trained on between two chances to do something else: about 1 to 5 ms
 
 
@@ -92,15 +94,31 @@ def train_steps(settings: TrainSettings) -> Generator[Checkpoint, None, TrainRes
     ``value`` of its `StopIteration`) is the `TrainResult`. A run that diverges ends early: its
     checkpoints stop at the last good one, and the result says why.
     """
+    pieces = train_pieces(settings)
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration as end:
+            result: TrainResult = end.value
+            return result
+        if piece is not None:
+            yield piece
+
+
+def train_pieces(settings: TrainSettings) -> Generator[Checkpoint | None, None, TrainResult]:
+    """Train like `train_steps`, and yield None wherever others may have a turn in between."""
     start_rng, batch_rng, test_rng = np.random.default_rng(settings.seed).spawn(3)
     run = _Run(settings, start(settings, start_rng), batch_rng)
     test = _draw(settings, 1, N_TEST, test_rng)[0]
     checkpoints: list[Checkpoint] = []
     diverged = None
+    piece_steps = max(1, PIECE_SEQUENCES // settings.batch_size)
     for step in checkpoint_steps(settings.n_steps):
-        # An overflow is not a mistake here but the outcome to report.
-        with np.errstate(over="ignore", invalid="ignore"):
-            checkpoint = _test(run, test) if run.advance_to(step) else None
+        finite = True
+        while finite and run.step < step:
+            finite = run.advance_to(min(step, run.step + piece_steps))
+            yield None
+        checkpoint = _test(run, test) if finite else None
         if checkpoint is None:
             diverged = (
                 f"The loss stopped being a finite number at step {run.step}; "
@@ -151,15 +169,20 @@ class _Run:
 
     def advance_to(self, step: int) -> bool:
         """Train until this many steps are taken; return whether the loss stayed finite."""
-        while self.step < step:
-            if not self.batches:
-                size = self.settings.batch_size
-                self.batches = _draw(self.settings, max(1, CHUNK_SEQUENCES // size), size, self.rng)
-                self.batches.reverse()
-            if not self._take_step(self.batches.pop()):
-                return False
-            self.step += 1
+        # An overflow is not a mistake here but the outcome to report.
+        with np.errstate(over="ignore", invalid="ignore"):
+            while self.step < step:
+                if not self.batches:
+                    self._draw_batches()
+                if not self._take_step(self.batches.pop()):
+                    return False
+                self.step += 1
         return True
+
+    def _draw_batches(self) -> None:
+        size = self.settings.batch_size
+        self.batches = _draw(self.settings, max(1, CHUNK_SEQUENCES // size), size, self.rng)
+        self.batches.reverse()
 
     def _take_step(self, batch: PartIndex) -> bool:
         settings = self.settings
@@ -190,8 +213,9 @@ def _draw(
 
 def _test(run: _Run, test: PartIndex) -> Checkpoint | None:
     """Return the checkpoint of where the run is, or None if its loss is not finite."""
-    tables = circuits(run.parameters, values_in_keys=run.settings.values_in_keys)
-    answers = forward(tables, test)
+    with np.errstate(over="ignore", invalid="ignore"):
+        tables = circuits(run.parameters, values_in_keys=run.settings.values_in_keys)
+        answers = forward(tables, test)
     loss = float(answers.losses.mean())
     if not np.isfinite(loss):
         return None
