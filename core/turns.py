@@ -1,12 +1,13 @@
 """Long computations taken in turns: one thread steps every job's generator a little at a time.
 
-A computation is a generator that yields after each short piece of work. A `TurnService` steps the
-generators of all its jobs in turn, so that a long one delays the others by no more than a turn,
-and whatever else the process does by no more than it would for one of them. Requests with the same
-key share one job. A job lives as long as somebody asks for its progress: a reader who closed the
-page costs nothing after a few seconds.
+A computation is a generator that yields after each short piece of work: an item, which is kept for
+whoever asks, or None when there is nothing to show yet. A `TurnService` steps the generators of
+all its jobs in turn, so that a long one delays each of the others by a turn at most, and the rest
+of the process by no more than one of them would. Requests with the same key share one job. A job
+lives as long as somebody asks for its progress: a reader who closed the page costs nothing after
+a few seconds.
 
-What it does not do: interrupt a piece of work. A generator whose steps are long has long turns.
+It cannot interrupt a piece of work: a generator whose steps are long has long turns.
 """
 
 import logging
@@ -31,7 +32,7 @@ class Progress(Generic[Item]):
     """What a job had done at one moment."""
 
     state: State  # "stopped" when its last watcher left or was not heard of for too long
-    items: tuple[Item, ...]  # everything yielded so far, first to last
+    items: tuple[Item, ...]  # what was yielded so far, first to last, without None
     place: int  # 1 for the next job to be started, 2 for the one after; 0 when not waiting
     error: str | None  # one sentence, when the state is "failed"
 
@@ -46,9 +47,9 @@ class Job(Generic[Item]):
     """One computation; a handle for `TurnService.poll` and `leave`, opaque to everyone else."""
 
     key: Hashable
-    make: Callable[[], Iterator[Item]]
+    make: Callable[[], Iterator[Item | None]]
     state: State = "waiting"
-    steps: Iterator[Item] | None = None  # made at the first turn; touched by `turn` alone
+    steps: Iterator[Item | None] | None = None  # made at the first turn; touched by `turn` alone
     items: list[Item] = field(default_factory=list)
     size: int = 0  # bytes, the sum over items
     error: str | None = None
@@ -112,7 +113,7 @@ class TurnService(Generic[Item]):
     def submit(
         self,
         key: Hashable,
-        make: Callable[[], Iterator[Item]],
+        make: Callable[[], Iterator[Item | None]],
         watcher: Hashable,
         *,
         again: bool = False,
@@ -197,8 +198,10 @@ class TurnService(Generic[Item]):
         try:
             if job.steps is None:
                 job.steps = iter(job.make())
-            items.append(next(job.steps))
-            size = self._size_of(items[0])
+            item = next(job.steps)
+            if item is not None:
+                items.append(item)
+                size = self._size_of(item)
         except StopIteration:
             state = "done"
         except BaseException as failure:  # noqa: BLE001 - one job must not take the others along

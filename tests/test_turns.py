@@ -75,6 +75,16 @@ def test_waiting_jobs_start_first_come_first_served():
     assert started == [0, 1, 2, 3]
 
 
+def test_none_passes_the_turn_on_and_is_no_item():
+    service = make_service(size_of=lambda item: item)
+    job = service.submit("key", lambda: iter([None, 1, None, 2]), "ann")
+    seen = []
+    while service.turn():
+        seen.append(service.poll(job, "ann").items)
+    assert seen == [(), (1,), (1,), (1, 2)]
+    assert service.poll(job, "ann").state == "done"
+
+
 def test_a_job_knows_its_place_in_the_queue():
     service = make_service(max_live=1)
     jobs = [service.submit(key, lambda: count_to(2), "ann") for key in range(3)]
