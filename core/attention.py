@@ -57,7 +57,7 @@ def softmax_rows(scores: Floats) -> Floats:
             f"got {largest[~np.isfinite(largest)][0]}"
         )
     # Without the shift, exp overflows from a score of about 710 in float64 and 89 in float32.
-    weights = np.exp(scores - largest)
+    weights: Floats = np.exp(scores - largest)
     weights /= weights.sum(axis=-1, keepdims=True)
     return weights
 

@@ -21,6 +21,10 @@ COLOURS = {
     "measured": "#3b7dd8",
     "with mask": "#3b7dd8",
     "without mask": "#bf6b10",
+    "embeddings": "#17917a",
+    "attention": "#3b7dd8",
+    "feed-forward": "#bf6b10",
+    "biases and norms": "#82868c",
 }
 
 CHART_HEIGHT = 320  # pixels; every chart keeps one height, so that nothing below it moves

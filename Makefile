@@ -1,0 +1,32 @@
+# make app    run the lab on http://localhost:8501
+# make test   lint, types and every test, with a browser found or installed
+# make bench  time it on this machine
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: app test bench browser
+
+app: .venv/app
+	$(BIN)/streamlit run streamlit_app.py
+
+test: .venv/test browser
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+browser: .venv/test
+	sh tests/e2e/find_browser.sh $(BIN)/python
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+# A file for each set of packages, so that they are installed again only when their list changes.
+.venv/app: requirements.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --requirement requirements.txt
+	touch $@
+
+.venv/test: requirements.txt requirements-dev.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+	touch $@

@@ -1,0 +1,148 @@
+"""Tables of the mask-leak experiment."""
+
+import numpy as np
+import pandas as pd
+
+from core.attention import Floats
+from core.mask_leak import Leak, MaskCheck
+from core.reported import LEAK_BEFORE_MASKED
+
+MASKED = "Largest change with the mask"
+UNMASKED = "Largest change without a mask"
+
+WHY = {
+    "correct": "The score of every later token is −∞ before the softmax, so its weight is 0.",
+    "off by one": "The comparison is off by one: each token may also look at the next one.",
+    "after softmax": (
+        "The weights are set to 0 too late: the softmax has already divided each row by a sum "
+        "that includes the future. The rows no longer sum to 1."
+    ),
+    "−10 for −∞": "e⁻¹⁰ is about 0.00005: small, and not 0.",
+    "none": "Every token looks at every token.",
+}
+
+
+def leak_summary(result: Leak) -> pd.DataFrame:
+    """Return the largest change before, at and after the changed token, beside the article's.
+
+    A part that holds no token (before the first, after the last) has no number: NaN.
+    """
+    p, n = result.settings.position, result.settings.n_tokens
+    parts = {"before": slice(0, p), "at": slice(p, p + 1), "after": slice(p + 1, n)}
+    rows = []
+    for part, where in parts.items():
+        rows.append(
+            {
+                "Outputs": f"{part} position {p}",
+                "How many": len(result.masked[where]),
+                MASKED: _largest(result.masked[where]),
+                UNMASKED: _largest(result.unmasked[where]),
+                "Article, with the mask": LEAK_BEFORE_MASKED.value if part == "before" else np.nan,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def leak_summary_in_words(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the summary as text, with an exact zero said as such."""
+    words = summary.astype(object)
+    for column in (MASKED, UNMASKED):
+        words[column] = [exactly(value) for value in summary[column]]
+    words["Article"] = [
+        "nothing moved with the mask; without it, changed substantially",
+        "not reported",
+        "not reported",
+    ]
+    words["How many"] = words["How many"].astype(str)
+    return words.drop(columns="Article, with the mask")
+
+
+def output_changes(result: Leak) -> pd.DataFrame:
+    """Return the change of every output, one row for each position and mask."""
+    n = result.settings.n_tokens
+    changes = np.concatenate([result.masked, result.unmasked])
+    return pd.DataFrame(
+        {
+            "Position": np.tile(np.arange(n), 2),
+            "Mask": np.repeat(["with mask", "without mask"], n),
+            "Largest change": changes,
+            "In words": [exactly(value) for value in changes.tolist()],
+            "Changed position": result.settings.position,
+        }
+    )
+
+
+def influence_cells(table: Floats) -> pd.DataFrame:
+    """Return the n × n influence map, one row for each cell, exact zeros marked."""
+    n = len(table)
+    changed, output = np.meshgrid(np.arange(n), np.arange(n))
+    values = table.ravel()
+    return pd.DataFrame(
+        {
+            "Changed token": changed.ravel(),
+            "Output": output.ravel(),
+            "Largest change": values.astype(np.float32),
+            "In words": [exactly(value) for value in values.tolist()],
+        }
+    )
+
+
+def mask_checks(checks: list[MaskCheck]) -> pd.DataFrame:
+    """Return what the test sees of each mask, and why."""
+    return pd.DataFrame(
+        {
+            "Mask": [check.mask for check in checks],
+            "Largest change before the changed token": [check.largest_before for check in checks],
+            "Outputs before it that moved": [check.n_moved_before for check in checks],
+            "Smallest row sum": [check.row_sums[0] for check in checks],
+            "Why": [WHY[check.mask] for check in checks],
+        }
+    )
+
+
+def mask_checks_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the checks as text, with an exact zero said as such."""
+    words = table.astype(object)
+    column = "Largest change before the changed token"
+    words[column] = [exactly(value) for value in table[column]]
+    moved = "Outputs before it that moved"
+    words[moved] = [f"{count}" for count in table[moved]]
+    words["Smallest row sum"] = [f"{value:.3f}" for value in table["Smallest row sum"]]
+    return words
+
+
+def exactly(value: float) -> str:
+    """Write a change in three digits, and a zero as exact: the two are different findings.
+
+    >>> exactly(0.0), exactly(0.00002), exactly(1.5), exactly(float("nan"))
+    ('exactly 0', '2.00e-05', '1.500', 'no token there')
+    """
+    if np.isnan(value):
+        return "no token there"
+    if value == 0:
+        return "exactly 0"
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.2e}"
+
+
+def leak_sentence(result: Leak) -> str:
+    """Say what the run shows, as it is."""
+    p = result.settings.position
+    if p == 0:
+        return "Position 0 was changed: no output comes before it, so nothing could leak."
+    moved = int(np.count_nonzero(result.unmasked[:p]))
+    with_mask = int(np.count_nonzero(result.masked[:p]))
+    return (
+        f"Changing position {p} moved {with_mask or 'none'} of the {p} outputs before it with the "
+        f"mask, and {moved or 'none'} of them without."
+    )
+
+
+def influence_sentence(cells: pd.DataFrame, mask: str) -> str:
+    """Count the cells above the diagonal that are not exactly zero."""
+    above = cells[cells["Changed token"] > cells["Output"]]
+    moved = int((above["Largest change"] > 0).sum())
+    return f"Mask: {mask}. Above the diagonal, {moved:,} of {len(above):,} cells are not exactly 0."
+
+
+def _largest(changes: Floats) -> float:
+    return float(changes.max()) if len(changes) else float("nan")

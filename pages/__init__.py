@@ -1,0 +1,88 @@
+"""The pages in lesson order, and what every page opens and closes with."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.parts.server import settle
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page: where it lives, its name in the menu and the question it answers."""
+
+    path: str
+    title: str
+    question: str
+
+
+SIDEBAR_WIDTH = 230  # pixels: the longest title in the menu fits on one line
+
+HOME = Page(
+    path="streamlit_app.py", title="Attention Lab", question="How does attention work, and why?"
+)
+
+PAGES = (
+    Page(
+        path="pages/mechanism.py",
+        title="Mechanism",
+        question="How does a word take meaning from its neighbours?",
+    ),
+    Page(
+        path="pages/mask_leak.py",
+        title="Mask leak",
+        question="Can a token see the tokens that come after it?",
+    ),
+    Page(
+        path="pages/recall_training.py",
+        title="Recall training",
+        question="Can a head learn by itself what to ask and where to look?",
+    ),
+    Page(
+        path="pages/ablation.py",
+        title="Ablation",
+        question="How good is the answer when attention is taken away?",
+    ),
+    Page(
+        path="pages/parameter_ledger.py",
+        title="Parameter ledger",
+        question="How much of GPT-3 is attention?",
+    ),
+    Page(
+        path="pages/context_cost.py",
+        title="Context cost",
+        question="What does a context twice as long cost?",
+    ),
+)
+
+
+def open_page(path: str) -> Page:
+    """Set the tab's title, draw the menu and the heading, and return the page.
+
+    Raises:
+        KeyError: if no page has this path.
+    """
+    page = {page.path: page for page in (HOME, *PAGES)}[path]
+    tab = page.title if page is HOME else f"{page.title} · {HOME.title}"
+    st.set_page_config(page_title=tab, layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
+    settle()
+    with st.sidebar:
+        for entry in (HOME, *PAGES):
+            st.page_link(entry.path, label=entry.title)
+    if page is not HOME:
+        st.caption(f"{page.title} · experiment {PAGES.index(page) + 1} of {len(PAGES)}")
+    st.title(page.question, anchor=False)
+    return page
+
+
+def close_page(path: str) -> None:
+    """Draw the links to the experiment before this one and to the one after it."""
+    paths = [page.path for page in PAGES]
+    here = paths.index(path)
+    before, after = st.columns(2)
+    if here > 0:
+        before.page_link(PAGES[here - 1].path, label=f"← {PAGES[here - 1].title}")
+    if here + 1 < len(PAGES):
+        after.page_link(PAGES[here + 1].path, label=f"{PAGES[here + 1].title} →")
+    else:
+        after.page_link(HOME.path, label="All experiments →")

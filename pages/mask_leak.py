@@ -1,0 +1,110 @@
+"""Can a token see the tokens that come after it? Change one, and see which outputs move."""
+
+import streamlit as st
+
+from core.charts import mask_leak as charts
+from core.mask_leak import MASKS, LeakSettings, check_masks, influence, leak, pattern_under
+from core.tables import mask_leak as tables
+from pages import close_page, open_page
+from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_from
+from pages.parts.show import show_chart, show_limits, show_source, show_table
+
+CONTROLS = (
+    Slider(key="n_tokens", label="Tokens", low=2, high=64, default=16),
+    Slider(
+        key="position",
+        label="Changed position",
+        low=0,
+        high=63,
+        default=10,
+        help="Positions are counted from 0.",
+    ),
+    Slider(
+        key="size",
+        label="Size of the change",
+        low=0.0,
+        high=10.0,
+        default=1.0,
+        step=0.1,
+        help="The changed token's vector gets this many times a random vector added to it.",
+    ),
+    Slider(
+        key="seed",
+        label="Seed",
+        low=0,
+        high=99,
+        default=0,
+        help="Fixes the random vectors, the random head and the change.",
+    ),
+    Choice(
+        key="mask",
+        label="Mask for the map",
+        options=MASKS,
+        default="correct",
+        help="One causal mask that works, three that are broken, and no mask.",
+    ),
+)
+
+open_page("pages/mask_leak.py")
+st.markdown(
+    "In training, every position predicts the token after it. If a position could look ahead, it "
+    "would read the answer. The causal mask forbids it. Here you change one token's vector and "
+    "measure how far every output moves."
+)
+
+left, right = st.columns([1, 2], gap="large")
+with left:
+    values = draw(CONTROLS)
+    values = keep_at_most(values, CONTROLS, "position", values["n_tokens"] - 1)
+    settings = settings_from(LeakSettings, CONTROLS, values)
+
+result = leak(settings)
+summary = tables.leak_summary(result)
+
+with right:
+    show_chart(
+        charts.output_changes,
+        tables.output_changes(result),
+        key="output_changes",
+        says=tables.leak_sentence(result),
+        alt_text="Points: the largest change of each output against its position, with the causal "
+        "mask and without one. A dashed line marks the changed position.",
+    )
+    show_table(summary, key="mask_leak", display=tables.leak_summary_in_words(summary))
+    st.caption(
+        f"One random sequence of {settings.n_tokens} tokens, one random head with d_model = "
+        f"{settings.d_model} numbers a token and d_k = {settings.d_k}, seed {settings.seed}. "
+        "Article: 16 random tokens, position 10 changed."
+    )
+
+st.subheader("Who can move whom?", anchor=False)
+st.markdown(
+    "Now every token is changed in turn. A row is an output, a column is the token that was "
+    "changed. With a correct mask, everything above the diagonal is exactly 0 and stays blank."
+)
+cells = tables.influence_cells(influence(settings))
+show_chart(
+    charts.influence,
+    cells,
+    key="influence",
+    says=tables.influence_sentence(cells, settings.mask),
+    alt_text="Heat-map: how far each output moves when each token is changed. Blank means "
+    "exactly 0.",
+)
+with st.expander("The map as a table"):
+    show_table(cells, key="influence", height=300)
+
+st.subheader("Break the mask", anchor=False)
+st.markdown("The same test on the correct mask and on four that are broken. Which would you miss?")
+checks = tables.mask_checks(check_masks(settings))
+show_table(checks, key="masks", display=tables.mask_checks_in_words(checks))
+
+show_limits(
+    (
+        "The vectors and the head are random. The test shows the mechanism; it does not audit "
+        "any model.",
+        "The article changed one position, once. It printed no numbers for the run without a mask.",
+    )
+)
+show_source(leak, pattern_under)
+close_page("pages/mask_leak.py")

@@ -1,0 +1,249 @@
+"""Controls whose values live in the page's link, and settings made from them.
+
+A control's key is the name of the settings field it fills and of the parameter in the link.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import streamlit as st
+
+Value = int | float | str | bool
+S = TypeVar("S")
+
+_NOTES = "notes_on_the_link"  # mended in the run before, said in this one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """What every control has: its key, its label with the unit, and one line of help."""
+
+    key: str
+    label: str
+    help: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slider(Control):
+    """A number between two ends; all whole numbers, or all floats."""
+
+    low: float
+    high: float
+    default: float
+    step: float = 1
+
+    def draw(self) -> Value:
+        """Put the slider on the page and return its value."""
+        value: Value = st.slider(
+            self.label,
+            self.low,
+            self.high,
+            self.default,
+            self.step,
+            # Thousands apart, as in the text.
+            format="%,d" if isinstance(self.default, int) else None,
+            key=self.key,
+            help=self.help,
+            bind="query-params",
+        )
+        return value
+
+    def mend(self, text: str) -> tuple[Value, str] | None:
+        """Return the nearest allowed value and the rule ``text`` breaks, or None if it fits."""
+        whole = isinstance(self.default, int)
+        rule = f"{'a whole number' if whole else 'a number'} from {self.low:,} to {self.high:,}"
+        try:
+            number = float(text)
+        except ValueError:
+            return self.default, rule
+        if number != number or (whole and number != round(number)):  # NaN is not equal to itself
+            return self.default, rule
+        if self.low <= number <= self.high:
+            return None
+        return (self.low if number < self.low else self.high), rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Control):
+    """One of a few values: ``kind`` is how it looks ("slider" for ordered values)."""
+
+    options: tuple[Value, ...]
+    default: Value
+    kind: str = "select"
+    show: Callable[[Any], str] = str  # how an option is written
+
+    def draw(self) -> Value:
+        """Put the choice on the page and return its value."""
+        shared: dict[str, Any] = {
+            "key": self.key,
+            "help": self.help,
+            "bind": "query-params",
+            "format_func": self.show,
+        }
+        value: Value
+        if self.kind == "slider":
+            value = st.select_slider(self.label, self.options, self.default, **shared)
+        elif self.kind == "radio":
+            index = self.options.index(self.default)
+            value = st.radio(self.label, self.options, index, horizontal=True, **shared)
+        else:
+            index = self.options.index(self.default)
+            value = st.selectbox(self.label, self.options, index, **shared)
+        return value
+
+    def mend(self, text: str) -> tuple[Value, str] | None:
+        """Return the default and the rule that ``text`` breaks, or None if it is an option."""
+        names = [self.show(option) for option in self.options]
+        if text in names:
+            return None
+        shown = ", ".join(names) if len(names) < 8 else f"{names[0]}, {names[1]} … {names[-1]}"
+        return self.default, f"one of {shown}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switch(Control):
+    """On or off."""
+
+    default: bool
+
+    def draw(self) -> Value:
+        """Put the switch on the page and return its value."""
+        return st.toggle(
+            self.label, self.default, key=self.key, help=self.help, bind="query-params"
+        )
+
+    def mend(self, text: str) -> tuple[Value, str] | None:
+        """Return the default and the rule that ``text`` breaks, or None if it is on or off."""
+        if text.lower() in ("true", "false", "1", "0"):
+            return None
+        return self.default, "true or false"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Control):
+    """A line of the student's own; any text is let through, the settings judge it."""
+
+    default: str
+
+    def draw(self) -> Value:
+        """Put the line on the page and return what it holds."""
+        return st.text_input(
+            self.label, self.default, key=self.key, help=self.help, bind="query-params"
+        )
+
+    def mend(self, text: str) -> None:
+        """Return None: every text fits."""
+
+
+AnyControl = Slider | Choice | Switch | Text
+
+
+def draw(controls: Sequence[AnyControl]) -> dict[str, Any]:
+    """Draw the controls, a button back to the article's settings and the link; return the values.
+
+    A value in the link that breaks a control's rule is replaced by the nearest allowed one, and a
+    note says so.
+    """
+    _mend_link(controls)
+    values: dict[str, Any] = {control.key: control.draw() for control in controls}
+    st.button(
+        "Back to the defaults",
+        key=f"reset_{controls[0].key}",
+        on_click=_reset,
+        args=(tuple(controls),),
+        width="stretch",
+    )
+    with st.popover("Link to this experiment", width="stretch"):
+        st.caption("This address opens the page with the settings you see.")
+        st.code(_link(controls, values), language=None, wrap_lines=True)
+    return values
+
+
+def settings_from(
+    make: Callable[..., S], controls: Sequence[AnyControl], values: dict[str, Any]
+) -> S:
+    """Make the settings, or say in one sentence what is wrong and end the page's run there."""
+    try:
+        return make(**values)
+    except ValueError as error:
+        st.warning(plain(in_words(str(error), controls)))
+        st.stop()
+
+
+def keep_at_most(
+    values: dict[str, Any], controls: Sequence[AnyControl], key: str, most: int
+) -> dict[str, Any]:
+    """Return the values with one lowered to what the others allow, and a note if it was."""
+    if values[key] <= most:
+        return values
+    label = next(control.label for control in controls if control.key == key)
+    st.info(f"“{label}” can be at most {most:,} here. You chose {values[key]:,}; {most:,} is used.")
+    return {**values, key: most}
+
+
+def in_words(sentence: str, controls: Sequence[AnyControl]) -> str:
+    """Put the labels the student sees in place of the names of the fields.
+
+    >>> in_words("n must be at least 2, got 1", [Slider(key="n", label="Tokens", low=1, high=9,
+    ...                                                 default=3)])
+    '“Tokens” must be at least 2, got 1'
+    """
+    for control in controls:
+        sentence = re.sub(rf"\b{re.escape(control.key)}\b", f"“{control.label}”", sentence)
+    return sentence
+
+
+def plain(text: str) -> str:
+    r"""Escape what Markdown would take for markup, so that a student's text is shown as typed.
+
+    >>> print(plain("a*b $x$"))
+    a\*b \$x\$
+    """
+    return re.sub(r"([\\`*_{}\[\]()#+!|~<>$:&-])", r"\\\1", text)
+
+
+def _mend_link(controls: Sequence[AnyControl]) -> None:
+    """Put the nearest allowed value in place of each bad one in the link, and say so."""
+    notes = []
+    for control in controls:
+        text = st.query_params.get(control.key)
+        if text is None or control.key in st.session_state:
+            continue
+        mended = control.mend(text)
+        if mended is not None:
+            value, rule = mended
+            written = _in_link(control, value)
+            st.query_params[control.key] = written
+            shown = text if len(text) <= 40 else f"{text[:40]}…"
+            notes.append(
+                f"“{control.label}” must be {rule}. The link said {shown}; {written} is used."
+            )
+    if notes:
+        # Streamlit reads the link as it stood when the run began, so the mended one needs its own.
+        st.session_state[_NOTES] = notes
+        st.rerun()
+    for note in st.session_state.pop(_NOTES, []):
+        st.info(plain(note))
+
+
+def _reset(controls: Sequence[AnyControl]) -> None:
+    for control in controls:
+        st.session_state[control.key] = control.default
+
+
+def _link(controls: Sequence[AnyControl], values: dict[str, Any]) -> str:
+    address = (st.context.url or "").split("?")[0]
+    changed = {
+        control.key: _in_link(control, values[control.key])
+        for control in controls
+        if values[control.key] != control.default
+    }
+    return f"{address}?{urlencode(changed)}" if changed else address
+
+
+def _in_link(control: AnyControl, value: Value) -> str:
+    """Write a value as Streamlit does in a link: an option of a choice by its shown name."""
+    return control.show(value) if isinstance(control, Choice) else str(value)

@@ -1,0 +1,99 @@
+"""Charts, tables, source and limits, put on screen the same way on every page."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from core.charts.style import spec
+
+
+@st.cache_resource(max_entries=200, show_spinner=False)
+def _spec_of(_make: Callable[..., alt.TopLevelMixin], name: str, *args: Any) -> dict[str, Any]:  # noqa: ANN401, ARG001
+    """Build a chart once; the name stands for the function, which cannot be hashed reliably."""
+    return spec(_make(*args))
+
+
+def show_chart(
+    make: Callable[..., alt.TopLevelMixin],
+    frame: pd.DataFrame,
+    *args: str | float | bool,
+    key: str,
+    says: str,
+    alt_text: str,
+) -> None:
+    """Draw a chart whose specification stays constant while its data change.
+
+    Args:
+        make: the function of `core.charts` that returns the chart without data.
+        frame: its data.
+        *args: passed to ``make``; a new value rebuilds and remounts the chart, so keep them few.
+        key: the chart's name on the page, constant.
+        says: one live sentence, what the chart shows now. It stands beside the chart because a
+            changing title or text alternative would remount it.
+        alt_text: the constant text alternative: what is drawn, and on which axes.
+    """
+    name = f"{make.__module__}.{make.__qualname__}"
+    st.vega_lite_chart(frame, _spec_of(make, name, *args), key=key, alt=alt_text, width="stretch")
+    st.caption(says)
+
+
+def show_table(
+    frame: pd.DataFrame,
+    *,
+    key: str,
+    formats: dict[str, str] | None = None,
+    height: int | None = None,
+    display: pd.DataFrame | None = None,
+) -> None:
+    """Draw a table with a download of its unrounded numbers.
+
+    Args:
+        frame: what the CSV holds: raw numbers, units in the column names.
+        key: names the table and the file.
+        formats: a printf or preset number format for a column.
+        height: in pixels, for a table that scrolls; all rows are shown when None.
+        display: what is shown instead of the frame, where words say it better than a number; as
+            a static table that wraps its text, so meant for few rows.
+    """
+    if display is not None:
+        st.table(display, hide_index=True)
+    else:
+        columns = {
+            name: st.column_config.NumberColumn(format=form)
+            for name, form in (formats or {}).items()
+        }
+        st.dataframe(
+            frame,
+            key=f"{key}_table",
+            hide_index=True,
+            column_config=columns,
+            height="content" if height is None else height,
+        )
+    st.download_button(
+        "Download as CSV",
+        data=lambda: frame.to_csv(index=False),
+        file_name=f"{key}.csv",
+        mime="text/csv",
+        key=f"{key}_csv",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )
+
+
+def show_source(*functions: Callable[..., object]) -> None:
+    """Show the source of the functions that computed this page, read from the running program."""
+    names = ", ".join(f"{function.__module__}.{function.__qualname__}" for function in functions)
+    with st.expander(f"The code that ran: {names}"):
+        for function in functions:
+            st.code(inspect.getsource(inspect.unwrap(function)), language="python")
+
+
+def show_limits(limits: Sequence[str]) -> None:
+    """List what the measurements on this page do not show."""
+    st.subheader("What this does not show", anchor=False)
+    st.markdown("\n".join(f"- {limit}" for limit in limits))

@@ -1,0 +1,16 @@
+"""Attention Lab: the questions in order, each linking to the page that answers it live."""
+
+import streamlit as st
+
+from pages import HOME, PAGES, open_page
+
+open_page(HOME.path)
+st.markdown(
+    "Six experiments on one attention head, from the article *How an LLM Works, Part 6: "
+    "Attention, With Q, K and V Learned From Scratch*. Move a slider and the real computation "
+    "runs again, in NumPy, beside what the article reported. Before you look, guess."
+)
+for number, page in enumerate(PAGES, start=1):
+    with st.container(border=True):
+        st.page_link(page.path, label=f"**{number}. {page.question}**")
+        st.caption(page.title)

@@ -1,0 +1,104 @@
+"""Every page in a real browser: deep links, sliders, small screens, nothing from elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from pages import HOME, PAGES
+from tests.e2e.conftest import Screen, serving, visit
+
+pytestmark = pytest.mark.browser
+
+NAMES = [Path(page.path).stem for page in PAGES]
+QUESTIONS = dict(zip(NAMES, [page.question for page in PAGES], strict=True))
+
+
+def complaints(screen: Screen) -> list[str]:
+    """What the console said, less Streamlit's own search for its base path on a deep link."""
+    return [text for text in screen.complaints if "404 (Not Found)" not in text]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_deep_link_opens_on_a_server_nobody_has_visited(browser, tmp_path, name):
+    with (
+        serving(tmp_path / "log.txt") as address,
+        visit(browser, address) as screen,
+    ):
+        elsewhere: list[str] = []
+        missing: list[str] = []
+        screen.page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith((address, "ws://127.0.0.1", "data:", "blob:"))
+                else elsewhere.append(request.url)
+            ),
+        )
+        screen.page.on(
+            "response",
+            lambda response: (
+                missing.append(response.url)
+                if response.status >= 400 and f"/{name}/_stcore/" not in response.url
+                else None
+            ),
+        )
+        screen.open(name, QUESTIONS[name])
+        title = next(page.title for page in PAGES if page.path == f"pages/{name}.py")
+        assert screen.page.title() == f"{title} · {HOME.title}"
+        assert complaints(screen) == []
+        assert elsewhere == []
+        assert missing == []
+        assert screen.page.get_by_test_id("stException").count() == 0
+        assert "Traceback" not in (tmp_path / "log.txt").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_slider_moves_a_chart_and_nothing_jumps(screen, name):
+    screen.open(name, QUESTIONS[name])
+    chart = screen.page.get_by_test_id("stVegaLiteChart").first
+    chart.locator("canvas, svg").first.wait_for()
+    screen.page.wait_for_timeout(1000)
+    before, box = chart.screenshot(), chart.bounding_box()
+    slider = screen.page.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")
+    screen.settle()
+    screen.page.wait_for_timeout(1000)
+    assert chart.screenshot() != before
+    assert chart.bounding_box() == box
+    assert complaints(screen) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_no_page_scrolls_sideways(browser, server, width, theme):
+    with visit(browser, server, width=width, theme=theme) as screen:
+        for name in NAMES:
+            screen.open(name, QUESTIONS[name])
+            room = screen.page.get_by_test_id("stMain")
+            assert room.evaluate("main => main.scrollWidth - main.clientWidth") <= 0, name
+        assert complaints(screen) == []
+
+
+def test_the_link_carries_the_state_and_the_menu_leads_everywhere(screen):
+    screen.open("mask_leak?n_tokens=24&mask=none", QUESTIONS["mask_leak"])
+    assert screen.page.get_by_role("slider", name="Tokens").input_value() == "24"
+    assert "Mask: none." in screen.page.get_by_test_id("stMain").inner_text()
+    slider = screen.page.get_by_role("slider", name="Changed position")
+    slider.focus()
+    slider.press("ArrowRight")
+    screen.page.wait_for_url("**/mask_leak?*position=11*")
+    for page in PAGES:
+        screen.page.get_by_test_id("stSidebar").get_by_role("link", name=page.title).click()
+        screen.page.get_by_role("heading", level=1, name=page.question).wait_for()
+        screen.settle()
+    assert complaints(screen) == []
+
+
+def test_a_bad_link_is_mended_in_the_browser_too(screen):
+    screen.open("mask_leak?n_tokens=900&seed=abc", QUESTIONS["mask_leak"])
+    screen.page.wait_for_url("**/mask_leak?n_tokens=64")
+    text = screen.page.get_by_test_id("stMain").inner_text()
+    assert "“Tokens” must be a whole number from 2 to 64. The link said 900; 64 is used." in text
+    assert "The link said abc; 0 is used." in text
+    assert screen.page.get_by_role("slider", name="Tokens").input_value() == "64"

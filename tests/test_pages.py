@@ -1,0 +1,101 @@
+"""Every page, through Streamlit's own test runner: it opens, and no control can break it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from pages import HOME, PAGES
+from tests.page_helpers import ROOT, opened, words
+
+NAMES = [Path(page.path).stem for page in PAGES]
+
+
+def test_the_menu_lists_exactly_the_pages_on_disk():
+    on_disk = {f"pages/{path.name}" for path in (ROOT / "pages").glob("[!_]*.py")}
+    assert {page.path for page in PAGES} == on_disk
+
+
+def test_core_never_imports_streamlit():
+    for path in (ROOT / "core").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in getattr(node, "names", [])]
+            names.append(getattr(node, "module", None) or "")
+            assert not any(name.split(".")[0] in ("streamlit", "pages") for name in names), path
+
+
+def test_the_first_page_asks_every_question_in_order():
+    app = opened("mask_leak").switch_page(HOME.path).run()
+    links = [link.proto.label for link in app.main.get("page_link")]
+    assert not app.exception
+    for number, page in enumerate(PAGES, start=1):
+        assert f"**{number}. {page.question}**" in links
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_a_page_opens_on_its_question(page):
+    app = opened(Path(page.path).stem)
+    assert not app.exception
+    assert [title.value for title in app.title] == [page.question]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_slider_can_stand_at_both_ends(name):
+    app = opened(name)
+    for key in [slider.key for slider in app.slider]:
+        start = app.slider(key=key).value
+        for end in (app.slider(key=key).min, app.slider(key=key).max):
+            app.slider(key=key).set_value(end).run()
+            assert not app.exception, (key, end)
+            assert app.slider(key=key).value == end
+        app.slider(key=key).set_value(start).run()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_choice_can_be_made(name):
+    app = opened(name)
+    for kind in ("selectbox", "select_slider", "radio", "toggle"):
+        for key in [element.key for element in getattr(app, kind)]:
+            element = getattr(app, kind)(key=key)
+            start = element.value
+            options = (True, False) if kind == "toggle" else list(element.options)
+            if kind == "select_slider":
+                options = [options[0], options[-1]]
+            for option in options:
+                getattr(app, kind)(key=key).set_value(option).run()
+                assert not app.exception, (key, option)
+            getattr(app, kind)(key=key).set_value(start).run()
+
+
+@pytest.mark.parametrize("bad", ["99999999999999", "-1e9", "abc", "", "nan", "<b>x</b>"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bad_link_opens_the_page_and_says_what_was_wrong(name, bad):
+    keys = [slider.key for slider in opened(name).slider]
+    app = opened(name, **{keys[0]: bad})
+    assert not app.exception
+    slider = app.slider(key=keys[0])
+    assert slider.min <= slider.value <= slider.max
+    assert f"“{slider.label}” must be " in words(app).replace("\\", "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_button_goes_back_to_the_defaults(name):
+    app = opened(name)
+    defaults = {slider.key: slider.value for slider in app.slider}
+    for key in defaults:
+        app.slider(key=key).set_value(app.slider(key=key).min)
+    app.run()
+    back = [button for button in app.button if button.label == "Back to the defaults"]
+    for button in back:
+        button.click()
+    app.run()
+    assert {slider.key: slider.value for slider in app.slider} == defaults
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_table_can_be_downloaded_and_the_code_is_shown(name):
+    app = opened(name)
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert labels.count("Download as CSV") >= len(app.table)
+    assert any(expander.label.startswith("The code that ran") for expander in app.expander)
+    assert "What this does not show" in [heading.value for heading in app.subheader]
