@@ -52,7 +52,10 @@ def test_creature_turns_towards_fluffy_and_blue():
         assert move.before == 0
         assert move.after == pytest.approx(w / np.sqrt(2 + 2 * w**2))
         assert move.after > 0.3
-    assert move_of(result, "creature").after > 0.6  # refined, not replaced
+        assert move.change == move.after
+    own = move_of(result, "creature")
+    assert own.after > 0.6  # refined, not replaced
+    assert own.change == own.after - own.before < 0
 
 
 def test_creature_turns_towards_the_words_themselves_too():
@@ -122,9 +125,11 @@ def test_stages_fit_together(run):
     np.testing.assert_array_equal(result.updated, result.X + steps.output)
     np.testing.assert_allclose(steps.pattern.sum(axis=1), 1)
     np.testing.assert_allclose(steps.scores, steps.Q @ steps.K.T * score_factor(run), atol=1e-9)
-    if run.divide and run.score_scale == 1:
-        output, _ = attention(result.X, weights.W_Q, weights.W_K, weights.W_V, run.causal)
-        np.testing.assert_array_equal(steps.output, output)
+    # The article's own signature always divides; a larger W_Q makes up for it.
+    w_q = weights.W_Q * score_factor(run) * np.sqrt(run.d_k)
+    output, pattern = attention(result.X, w_q, weights.W_K, weights.W_V, run.causal)
+    np.testing.assert_allclose(steps.output, output, atol=1e-9)
+    np.testing.assert_allclose(steps.pattern, pattern, atol=1e-9)
 
 
 @few
@@ -198,6 +203,8 @@ def test_cosines_against_the_definition():
         for v in vectors
     ]
     np.testing.assert_allclose(cosines(vectors, directions), expected)
+    assert not cosines(np.zeros((1, 5)), directions).any()
+    assert not cosines(vectors, np.zeros((1, 5))).any()
     np.testing.assert_allclose(cosines(3 * vectors, 0.1 * directions), expected)
 
 
