@@ -1,0 +1,121 @@
+"""Train the recall model with parts of it taken away, over many seeds.
+
+One run is one variant with one seed. All variants of a seed start from the same numbers, see the
+same training batches, and are scored on the same fresh sequences, so that what differs between
+them is the variant alone.
+"""
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, replace
+
+from core.ablation_scores import AblationRun, score_run
+from core.training import VARIANTS, TrainResult, TrainSettings, train_pieces
+
+MAX_SEEDS = 20
+
+MAP_PAIRS = (1, 2, 3, 5, 8, 12, 16)
+MAP_VALUES = (2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblationSettings:
+    """Which variants to train, on what, and how often."""
+
+    train: TrainSettings  # shared by all runs; its seed is the first one, its variant not used
+    variants: tuple[str, ...] = VARIANTS  # in this order, at least one
+    n_seeds: int = 3  # runs of each variant, 1 … 20
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.n_seeds, int) or not 1 <= self.n_seeds <= MAX_SEEDS:
+            raise ValueError(
+                f"n_seeds must be a whole number from 1 to {MAX_SEEDS}, got {self.n_seeds}"
+            )
+        if not self.variants:
+            raise ValueError("variants must hold at least one variant, got none")
+        for variant in self.variants:
+            if variant not in VARIANTS:
+                raise ValueError(f"variants must be among {', '.join(VARIANTS)}, got {variant}")
+        if len(set(self.variants)) < len(self.variants):
+            raise ValueError(f"variants must differ, got {', '.join(self.variants)}")
+
+    @property
+    def runs(self) -> tuple[TrainSettings, ...]:
+        """The settings of every run: all variants of one seed, then those of the next."""
+        return tuple(
+            replace(self.train, variant=variant, seed=self.train.seed + i)
+            for i in range(self.n_seeds)
+            for variant in self.variants
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblationStep:
+    """One report of a series of runs: a checkpoint passed, or a run finished."""
+
+    n_done: int  # runs finished
+    n_runs: int  # runs in the series
+    settings: TrainSettings  # of the run this is about
+    step: int  # training steps that run has taken
+    run: AblationRun | None  # the run with its scores, if this report is its last
+
+
+def ablation_steps(settings: AblationSettings) -> Generator[AblationStep | None, None, None]:
+    """Train and score every run of the settings, seed by seed; see `run_steps`."""
+    yield from run_steps(settings.runs)
+
+
+def run_steps(runs: Iterable[TrainSettings]) -> Generator[AblationStep | None, None, None]:
+    """Train and score these runs one after another.
+
+    A report comes after every checkpoint, and None in between, wherever others may have a turn. A
+    run that diverges is scored as it stood at its last good checkpoint, and says so.
+    """
+    runs = tuple(runs)
+    for i, settings in enumerate(runs):
+        training = train_pieces(settings)
+        result: TrainResult | None = None
+        while result is None:
+            try:
+                checkpoint = next(training)
+            except StopIteration as end:
+                result = end.value
+            else:
+                yield checkpoint and AblationStep(
+                    n_done=i, n_runs=len(runs), settings=settings, step=checkpoint.step, run=None
+                )
+        yield AblationStep(
+            n_done=i + 1,
+            n_runs=len(runs),
+            settings=settings,
+            step=result.checkpoints[-1].step,
+            run=score_run(result),
+        )
+
+
+def finished(steps: Iterable[AblationStep | None]) -> tuple[AblationRun, ...]:
+    """Return the runs that these reports finished, in the order in which they did."""
+    return tuple(step.run for step in steps if step is not None and step.run is not None)
+
+
+def cell_run(settings: TrainSettings) -> TrainSettings:
+    """Return the uniform run that measures these settings' cell of the map of the ceiling."""
+    return replace(settings, variant="uniform")
+
+
+def map_runs(settings: TrainSettings) -> tuple[TrainSettings, ...]:
+    """Return a uniform run for each of 35 cells spread over the map of the ceiling.
+
+    The runs differ from ``settings`` in pairs and values, and in keys where they need more.
+    """
+    return tuple(
+        cell_run(
+            replace(
+                settings,
+                n_pairs=n_pairs,
+                n_keys=max(settings.n_keys, n_pairs),
+                n_values=n_values,
+            )
+        )
+        for n_pairs in MAP_PAIRS
+        for n_values in MAP_VALUES
+    )
