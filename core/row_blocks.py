@@ -1,0 +1,117 @@
+"""Exact attention one block of rows at a time, so that the n × n table never exists.
+
+A row of the pattern needs all of its own scores and none of any other row's. So a block of query
+rows can be taken through scores, softmax and weighted sum, and its table thrown away, before the
+next block is begun. With a causal mask a block only reads the keys up to its own last row: half of
+the arithmetic is never done. Rabe and Staats 2021, "Self-attention Does Not Need O(n²) Memory",
+and Dao et al. 2022, "FlashAttention", split the columns too, which this does not: each row is
+still in memory whole, and no softmax has to be corrected afterwards.
+
+Threads: NumPy's matrix product (its BLAS library) usually runs on every core by itself. Then one
+thread here is fastest, since two would compete for the same cores. More threads here pay when BLAS
+is held to one, with the environment variable OPENBLAS_NUM_THREADS=1 or its like for another BLAS:
+then exp and the other row operations are spread over the cores as well.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from core.attention import Floats, causal_mask
+from core.formula import checked_qkv
+
+BLOCK_SIZE = 128  # query rows in a block, by default
+
+
+def attention_by_row_blocks(
+    q: Floats,
+    k: Floats,
+    v: Floats,
+    causal: bool = True,  # noqa: FBT001, FBT002 - as in core.attention.attention
+    *,
+    block_size: int = BLOCK_SIZE,
+    n_threads: int = 1,
+) -> Floats:
+    """Return softmax(q kᵀ / √d_k) v without ever holding the n × n table.
+
+    The output is bit-identical for any number of threads: the threads share out whole blocks, and
+    a block is computed the same way whoever does it.
+
+    Args:
+        q: (n, d_k), what each token asks.
+        k: (n, d_k), how each token advertises itself.
+        v: (n, d_v), what each token hands over.
+        causal: whether each token is kept from looking at later ones.
+        block_size: query rows computed at once, at least 1; the last block may be smaller.
+        n_threads: how many blocks are computed at the same time, at least 1.
+
+    Returns:
+        (n, d_v), in the float type of the input.
+
+    Raises:
+        ValueError: if a shape does not fit, if a token's scores are not finite, or if
+            ``block_size`` or ``n_threads`` is below 1.
+
+    >>> v = np.array([[1.0], [2.0], [6.0]])
+    >>> attention_by_row_blocks(np.zeros((3, 1)), np.zeros((3, 1)), v, block_size=2)
+    array([[1. ],
+           [1.5],
+           [3. ]])
+    """
+    q, k, v = checked_qkv(q, k, v)
+    for name, count in (("block_size", block_size), ("n_threads", n_threads)):
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1, got {count}")
+    n = len(q)
+    block_size = min(block_size, n)
+    starts = range(0, n, block_size)
+    output = np.empty((n, v.shape[1]), dtype=q.dtype)
+
+    def work(thread: int) -> None:
+        # One buffer a thread, the size of the largest block, used for every block in turn.
+        buffer = np.empty(block_size * n, dtype=q.dtype)
+        # Every n_threads-th block, since with a mask the later blocks cost more.
+        for start in starts[thread::n_threads]:
+            rows = slice(start, min(start + block_size, n))
+            _attend(q, k, v, rows, causal=causal, buffer=buffer, output=output[rows])
+
+    n_workers = min(n_threads, len(starts))
+    if n_workers == 1:
+        work(0)
+    else:
+        with ThreadPoolExecutor(n_workers) as threads:
+            list(threads.map(work, range(n_workers)))
+    return output
+
+
+def _attend(
+    q: Floats,
+    k: Floats,
+    v: Floats,
+    rows: slice,
+    *,
+    causal: bool,
+    buffer: Floats,
+    output: Floats,
+) -> None:
+    """Write the output of one block of query rows, using the buffer for its scores."""
+    n_rows = rows.stop - rows.start
+    n_columns = rows.stop if causal else len(k)
+    # A contiguous (n_rows, n_columns) table at the front of the buffer.
+    table = buffer[: n_rows * n_columns].reshape(n_rows, n_columns)
+    # Dividing the queries by √d_k rather than the scores: d_k numbers a row instead of n.
+    np.matmul(q[rows] * float(1 / np.sqrt(q.shape[1])), k[:n_columns].T, out=table)
+    if causal:
+        # Only the square on the diagonal holds keys that some of these rows may not look at.
+        table[:, rows.start :][~causal_mask(n_rows)] = -np.inf
+    largest = table.max(axis=1, keepdims=True)  # (n_rows, 1)
+    if not np.isfinite(largest).all():
+        raise ValueError(
+            f"each row of scores must have a largest entry that is finite, got one in rows "
+            f"{rows.start} to {rows.stop - 1} that is not"
+        )
+    table -= largest
+    np.exp(table, out=table)
+    np.matmul(table, v[:n_columns], out=output)
+    # Dividing the output rather than the weights: d_v numbers a row instead of n.
+    output /= table.sum(axis=1, keepdims=True)
