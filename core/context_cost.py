@@ -124,12 +124,14 @@ def planned_runs(settings: ContextSettings) -> tuple[Run, ...]:
 def predicted_peak_bytes(n: int, method: str, settings: ContextSettings) -> int:
     """Return the most memory a method holds at once for n tokens, beyond q, k and v, in bytes.
 
-        The formula holds three n × n tables inside its softmax, and each row's largest score. Row
-    X
-        >>> predicted_peak_bytes(1024, "formula", ContextSettings()) / MIB
-        12.00390625
-        >>> predicted_peak_bytes(1024, "row blocks", ContextSettings()) / MIB
-        1.0625
+    The formula holds three n × n tables inside its softmax, and each row's largest score. Row
+    blocks hold the output, and for each thread one block of scores and the largest of: the block's
+    scaled queries, its two squares of mask, NumPy's buffer while the largest score is subtracted.
+
+    >>> predicted_peak_bytes(1024, "formula", ContextSettings()) / MIB
+    12.00390625
+    >>> predicted_peak_bytes(1024, "row blocks", ContextSettings()) / MIB
+    1.0625
     """
     if method == "formula":
         return FLOAT_BYTES * (N_TABLES * n * n + n)
