@@ -12,5 +12,5 @@ st.markdown(
 )
 for number, page in enumerate(PAGES, start=1):
     with st.container(border=True):
-        st.page_link(page.path, label=f"**{number}. {page.question}**")
-        st.caption(page.title)
+        st.markdown(f"**{number}. {page.question}**")
+        st.page_link(page.path, label=f"{page.title} →")

@@ -26,10 +26,11 @@ def test_core_never_imports_streamlit():
 
 def test_the_first_page_asks_every_question_in_order():
     app = opened("mask_leak").switch_page(HOME.path).run()
-    links = [link.proto.label for link in app.main.get("page_link")]
     assert not app.exception
-    for number, page in enumerate(PAGES, start=1):
-        assert f"**{number}. {page.question}**" in links
+    asked = [text.value for text in app.main.markdown if text.value.startswith("**")]
+    assert asked == [f"**{number}. {page.question}**" for number, page in enumerate(PAGES, start=1)]
+    links = [link.proto.label for link in app.main.get("page_link")]
+    assert links == [f"{page.title} →" for page in PAGES]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

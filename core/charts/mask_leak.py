@@ -17,10 +17,10 @@ def output_changes() -> alt.TopLevelMixin:
         "Largest change:Q",
         title="Largest change of the output (no unit)",
         scale=alt.Scale(type="symlog", constant=0.001, domain=[0, 100], nice=False),
-        axis=alt.Axis(values=[0, 0.001, 0.01, 0.1, 1, 10, 100], format="~f"),
+        axis=alt.Axis(values=[0, 0.001, 0.01, 0.1, 1, 10, 100], labelExpr="datum.value"),
     )
     base = alt.Chart(no_data())
-    points = base.mark_point(size=90, strokeWidth=2).encode(
+    points = base.mark_point(size=90, strokeWidth=2, opacity=1).encode(
         x=alt.X("Position:O", title="Position of the output", axis=alt.Axis(labelAngle=0)),
         y=y,
         color=alt.Color(

@@ -38,7 +38,7 @@ def show_chart(
     """
     name = f"{make.__module__}.{make.__qualname__}"
     st.vega_lite_chart(frame, _spec_of(make, name, *args), key=key, alt=alt_text, width="stretch")
-    st.caption(says)
+    st.markdown(says)
 
 
 def show_table(

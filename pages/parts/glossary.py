@@ -1,0 +1,63 @@
+"""Every symbol of the lab, explained once, and opened where it stands."""
+
+import streamlit as st
+
+SYMBOLS = {
+    "token": "A piece of text, here one word. Each token has one vector.",
+    "vector": "A list of numbers that stands for a token.",
+    "n": "How many tokens there are.",
+    "d_model": "How many numbers a token's vector has.",
+    "d_k": "How many numbers a query and a key have.",
+    "x, X": "The vector of one token, and the table of all of them: a row for each token.",
+    "W_Q, W_K, W_V": "The three learned tables that turn a vector into a query, a key, a value.",
+    "W_O": "The output projection: it turns what a head found back into a token's vector.",
+    "query, q, Q": "What a token asks. Q is the table of all queries.",
+    "key, k, K": "How a token advertises itself to the questions. K is the table of all keys.",
+    "value, v, V": "What a token hands over when it is looked at. V is the table of all values.",
+    "score": "q · k ÷ √d_k: how well one token's query fits another's key.",
+    "q · k": "The dot product: multiply number by number and add up. Large when two vectors "
+    "point the same way.",
+    "√d_k": "The square root of d_k. Scores are divided by it so that they do not grow with d_k.",
+    "softmax": "Turns a row of scores into weights that are positive and sum to 1.",
+    "weight": "How much of a token's value is taken: between 0 and 1.",
+    "pattern": "The table of all weights: a row for each token that asks.",
+    "head": "One set of W_Q, W_K and W_V, with the pattern they make.",
+    "causal mask": "The rule that no token may look at a later one: those scores become −∞.",
+    "−∞": "Minus infinity. After softmax its weight is exactly 0.",
+    "cosine": "How far two vectors point the same way: 1 the same, 0 unrelated, −1 opposite.",
+    "seed": "The number that fixes all random draws, so that the same settings give the same run.",
+    "loss": "How wrong the answers are, in nats: −ln of the probability of the right answer, "
+    "averaged.",
+    "accuracy": "The share of questions answered rightly.",
+    "chance": "The accuracy of blind guessing: 1 ÷ the number of values.",
+    "ceiling": "The best accuracy that any answer without attention can reach.",
+    "logits": "The scores of the possible answers, before softmax makes probabilities of them.",
+    "E_key, E_value": "The learned vectors of the keys and of the values.",
+    "QK circuit": "How strongly a question about each key looks at each part of a token.",
+    "OV circuit": "What each part of a token adds to the logits when it is looked at.",
+    "gradient": "How the loss changes when one parameter is nudged.",
+    "batch": "How many sequences are looked at in one training step.",
+    "learning rate": "How far one training step moves the parameters.",
+    "Adam, SGD": "Two ways to step: SGD follows the gradient; Adam also scales each step by how "
+    "large the gradients have been.",
+    "standard error": "How far a measured share would move, typically, with other samples.",
+    "parameter": "One learned number of a model.",
+    "d_ff": "How many numbers the feed-forward block has in its middle.",
+    "d_head": "How many numbers a query, a key and a value of one head have.",
+    "grouped-query attention": "Several heads share one key and one value.",
+    "gated feed-forward": "A feed-forward block with a third table that opens and closes paths.",
+    "MiB, GiB": "1,048,576 bytes, and 1,073,741,824 bytes.",
+    "float32": "A number stored in 4 bytes.",
+    "row block": "A group of query rows computed together and then thrown away.",
+    "n²": "n times n: the number of entries in the pattern.",
+}
+
+
+def glossary(*symbols: str) -> None:
+    """Draw a button that opens what these symbols mean.
+
+    Raises:
+        KeyError: if a symbol has no entry in `SYMBOLS`.
+    """
+    with st.popover("What the symbols mean", icon=":material/help:"):
+        st.markdown("\n".join(f"- **{symbol}** {SYMBOLS[symbol]}" for symbol in symbols))
