@@ -27,3 +27,104 @@ LEAK_BEFORE_MASKED = Reported(
 )
 LEAK_N_TOKENS = 16
 LEAK_POSITION = 10
+
+
+# Parameter ledger: the article's count of GPT-3.
+LEDGER_HEAD = Reported(
+    quantity="Attention, one head",
+    value=6_291_456,
+    unit="parameters",
+    conditions="four matrices of 12,288 × 128",
+)
+LEDGER_LAYER = Reported(
+    quantity="Attention, one layer",
+    value=603_979_776,
+    unit="parameters",
+    conditions="96 heads",
+)
+LEDGER_ATTENTION = Reported(
+    quantity="Attention, whole model",
+    value=57_982_058_496,
+    unit="parameters",
+    conditions="96 layers",
+)
+LEDGER_ATTENTION_SHARE = Reported(
+    quantity="Attention, share of the whole model",
+    value=33.1,
+    unit="%",
+    conditions="of 175 billion",
+)
+LEDGER_EMBEDDING_SHARE = Reported(
+    quantity="Embeddings, share of the whole model",
+    value=0.7,
+    unit="%",
+    conditions="from the article's part 5, total not named",
+)
+LEDGER_FEED_FORWARD_SHARE = Reported(
+    quantity="Feed-forward, share of the whole model",
+    value=200 / 3,
+    unit="%",
+    conditions="“about two thirds”",
+)
+
+
+# Ablation: the article's head with W_Q and W_K frozen at zero, and what it reasoned about it.
+ABLATION_UNIFORM = Reported(
+    quantity="Accuracy with even attention",
+    value=45.7,
+    unit="%",
+    conditions="3 pairs, 8 keys, 8 values, 3,000 steps, 5,000 fresh sequences",
+)
+ABLATION_CEILING = Reported(
+    quantity="Accuracy of naming the most repeated value",
+    value=45.3,
+    unit="%",
+    conditions="3 pairs, 8 values, calculated",
+)
+ABLATION_LEARNED = Reported(
+    quantity="Training steps until the task was solved",
+    value=100,
+    unit="steps, at most",
+    conditions="3 pairs, 8 keys, 8 values, everything learned",
+)
+ABLATION_N_PAIRS = 3
+ABLATION_N_VALUES = 8
+ABLATION_N_FRESH = 5000
+
+
+# Context cost: one head on a CPU in float32, d_k 128. The article does not say how many repeats,
+# on which machine, or the times themselves.
+_COST_CONDITIONS = "one head, CPU, float32, d_k = 128"
+COST_RATIOS = {
+    (n, 2 * n): Reported(
+        quantity=f"Time at {2 * n:,} tokens ÷ time at {n:,}",
+        value=ratio,
+        unit="no unit",
+        conditions=_COST_CONDITIONS,
+    )
+    for n, ratio in ((256, 4.25), (512, 3.34), (1024, 4.11), (2048, 4.12), (4096, 3.69))
+}
+COST_PATTERN_MIB = {
+    n: Reported(
+        quantity=f"One pattern at {n:,} tokens", value=mib, unit="MiB", conditions="float32"
+    )
+    for n, mib in ((2048, 16), (4096, 64), (8192, 256))
+}
+COST_GPT3_PATTERN_ENTRIES = Reported(
+    quantity="Entries in one pattern",
+    value=4_194_304,
+    unit="entries",
+    conditions="2,048 tokens",
+)
+COST_GPT3_ENTRIES = Reported(
+    quantity="Entries in all patterns of GPT-3",
+    value=38.7e9,
+    unit="entries",
+    conditions="2,048 tokens, 96 heads, 96 layers",
+)
+COST_GPT3_PATTERNS_GIB = Reported(
+    quantity="All patterns of GPT-3",
+    value=72,
+    unit="GiB",
+    conditions="2,048 tokens, 96 heads, 96 layers, 2 bytes an entry",
+)

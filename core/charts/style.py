@@ -21,10 +21,22 @@ COLOURS = {
     "measured": "#3b7dd8",
     "with mask": "#3b7dd8",
     "without mask": "#bf6b10",
+    "before the head": "#82868c",
+    "after the head": "#3b7dd8",
+    "with ÷ √d_k": "#3b7dd8",
+    "without ÷ √d_k": "#bf6b10",
+    "prediction": "#82868c",
     "embeddings": "#17917a",
     "attention": "#3b7dd8",
     "feed-forward": "#bf6b10",
     "biases and norms": "#82868c",
+    "formula": "#bf6b10",
+    "row blocks": "#3b7dd8",
+    "n²": "#82868c",
+    "memory cap": "#b8569b",
+    "read or written": "#17917a",
+    "not in memory": "#82868c",
+    "never computed": "#b8569b",
 }
 
 CHART_HEIGHT = 320  # pixels; every chart keeps one height, so that nothing below it moves
@@ -37,6 +49,14 @@ def colour_scale(*meanings: str) -> alt.Scale:
         KeyError: if a meaning has no colour yet; add it to `COLOURS`.
     """
     return alt.Scale(domain=list(meanings), range=[COLOURS[meaning] for meaning in meanings])
+
+
+def diverging(limit: float) -> alt.Scale:
+    """Return the colour scale for values around 0, full at ±limit and beyond.
+
+    The middle of the domain makes Vega-Lite take the theme's diverging colours.
+    """
+    return alt.Scale(domain=[-limit, limit], domainMid=0, clamp=True)
 
 
 def spec(chart: alt.TopLevelMixin) -> dict[str, Any]:

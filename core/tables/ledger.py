@@ -1,0 +1,394 @@
+"""The parameter ledger as frames: whole numbers as they are, and the same in words beside them."""
+
+import pandas as pd
+
+from core.gpt3_article import PRINTED_TOTAL, NamedTotal, Step
+from core.ledger import Ledger, Line, ModelConfig
+from core.ledger_formulas import PartFormula
+from core.published import Gpt3Row, Reconciliation
+
+OWN_SHARE = "Share of this ledger's total (%)"
+PRINTED_SHARE = "Share of GPT-3's printed 175 billion (%)"
+
+THOUSANDS = dict.fromkeys(
+    (
+        "Counted (parameters)",
+        "Published (parameters)",
+        "Difference (parameters)",
+        "Heads × head size (numbers)",
+        "Model width (numbers)",
+    ),
+    "%,d",
+)
+"""How the whole numbers of the reconciliation are written on screen."""
+
+PICTURE_ROWS = ("whole model", "embeddings", "attention", "feed-forward", "biases and norms")
+"""The rows of the picture, top to bottom; the parts are in the order of the ledger's lines."""
+
+PICTURE_PARTS = {
+    "embeddings": "embeddings",
+    "attention": "attention",
+    "feed-forward": "feed-forward",
+    "biases": "biases and norms",
+    "norms": "biases and norms",
+}
+
+
+def in_words(n: int) -> str:
+    """Write a count as people say it, to one decimal.
+
+    >>> in_words(57982058496), in_words(6291456), in_words(999_960_000), in_words(640)
+    ('58.0 billion', '6.3 million', '1.0 billion', '640')
+    """
+    for size, name in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if round(1000 * n / size, 1) >= 1000:  # 999.95 million is written 1.0 billion
+            return f"{n / size:.1f} {name}"
+    return f"{n:,}"
+
+
+def count_in_words(n: int) -> str:
+    """Write a count in full, with its words beside it when it has more than six digits.
+
+    >>> count_in_words(57982058496), count_in_words(24576)
+    ('57,982,058,496 (58.0 billion)', '24,576')
+    """
+    return f"{n:,} ({in_words(n)})" if n >= 10**6 else f"{n:,}"
+
+
+def share_in_words(share: float) -> str:
+    """Write a share in per cent with the digits that its size deserves.
+
+    >>> share_in_words(33.208), share_in_words(0.0088), share_in_words(0.00002)
+    ('33.2 %', '0.0088 %', 'under 0.001 %')
+    """
+    if 0 < share < 0.001:
+        return "under 0.001 %"
+    return f"{share:.1f} %" if share >= 1 or share == 0 else f"{share:.2g} %"
+
+
+def line_table(ledger: Ledger) -> pd.DataFrame:
+    """Return one row for each line of the ledger, and the total."""
+    rows = [_line_row(line, ledger.total) for line in ledger.lines]
+    rows.append(
+        {
+            "Part": "total",
+            "Whole model (parameters)": ledger.total,
+            OWN_SHARE: 100.0,
+            PRINTED_SHARE: 100 * ledger.total / PRINTED_TOTAL,
+        }
+    )
+    frame = pd.DataFrame(rows)
+    for column in ("Per head (parameters)", "Per layer (parameters)"):
+        frame[column] = frame[column].astype("Int64")  # empty cells, without turning to floats
+    words = ["Part", "Matrix", "Shape", "Shape (numbers)", "Copies"]
+    frame[words] = frame[words].fillna("")
+    return frame
+
+
+def _line_row(line: Line, total: int) -> dict[str, object]:
+    return {
+        "Part": line.part,
+        "Matrix": line.matrix,
+        "Shape": line.shape_formula,
+        "Shape (numbers)": " × ".join(f"{size:,}" for size in line.shape),
+        "Copies": copies(line),
+        "Per head (parameters)": line.per_head,
+        "Per layer (parameters)": line.per_layer,
+        "Whole model (parameters)": line.whole_model,
+        OWN_SHARE: 100 * line.whole_model / total,
+        PRINTED_SHARE: 100 * line.whole_model / PRINTED_TOTAL,
+    }
+
+
+def copies(line: Line) -> str:
+    """Say how often the model holds a line's matrix."""
+    if line.n_layers is None:
+        return "1"
+    if line.is_per_head:
+        heads = "key-value heads" if line.matrix[2] in "KV" else "heads"
+        return f"{line.in_layer} {heads} × {line.n_layers} layers"
+    return f"{line.in_layer} × {line.n_layers} layers"
+
+
+def line_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the line table as text, each large number with its words beside it."""
+    shapes = zip(frame["Shape"], frame["Shape (numbers)"], strict=True)
+    return pd.DataFrame(
+        {
+            "Part": frame["Part"],
+            "Matrix": frame["Matrix"],
+            "Shape": [f"{formula} = {sizes}" if formula else "" for formula, sizes in shapes],
+            "Per head": frame["Per head (parameters)"].map(_count_or_blank),
+            "Per layer": frame["Per layer (parameters)"].map(_count_or_blank),
+            "Whole model": frame["Whole model (parameters)"].map(count_in_words),
+            OWN_SHARE.removesuffix(" (%)"): frame[OWN_SHARE].map(share_in_words),
+            PRINTED_SHARE.removesuffix(" (%)"): frame[PRINTED_SHARE].map(share_in_words),
+        }
+    )
+
+
+def formula_table(formulas: tuple[PartFormula, ...], ledger: Ledger) -> pd.DataFrame:
+    """Return each part's formula beside the sum of its lines, and the total of both."""
+    frame = pd.DataFrame(
+        {
+            "Part": [*(formula.part for formula in formulas), "total"],
+            "Formula": [*(formula.formula for formula in formulas), "the sum of these"],
+            "In numbers": [*(formula.in_numbers for formula in formulas), ""],
+            "Formula gives (parameters)": [
+                *(formula.value for formula in formulas),
+                sum(formula.value for formula in formulas),
+            ],
+            "Lines add up to (parameters)": [
+                *(ledger.part(formula.part) for formula in formulas),
+                ledger.total,
+            ],
+        }
+    )
+    frame["Difference (parameters)"] = (
+        frame["Lines add up to (parameters)"] - frame["Formula gives (parameters)"]
+    )
+    frame[OWN_SHARE] = 100 * frame["Lines add up to (parameters)"] / ledger.total
+    return frame
+
+
+def formula_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the formula table as text."""
+    return pd.DataFrame(
+        {
+            "Part": frame["Part"],
+            "Formula": frame["Formula"],
+            "In numbers": frame["In numbers"],
+            "Formula gives": frame["Formula gives (parameters)"].map("{:,}".format),
+            "Lines add up to": frame["Lines add up to (parameters)"].map(count_in_words),
+            "Difference": frame["Difference (parameters)"].map("{:,}".format),
+            OWN_SHARE.removesuffix(" (%)"): frame[OWN_SHARE].map(share_in_words),
+        }
+    )
+
+
+def picture_table(ledger: Ledger) -> pd.DataFrame:
+    """Return the picture's bars: each line once in its part's row, each part once in the top row.
+
+    ``Start`` and ``End`` are the shares before and after it, so that the parts' rows form stairs
+    from 0 to 100 %. ``Row`` is what the row says above its bars; a part without a line has one
+    empty bar, so that there are always the rows of `PICTURE_ROWS`, in their order.
+    """
+    total, done = ledger.total, 0
+    top, below = [], []
+    for part in PICTURE_ROWS[1:]:
+        start = done
+        lines = [line for line in ledger.lines if PICTURE_PARTS[line.part] == part]
+        size = sum(line.whole_model for line in lines)
+        row = _row_words(part, size, total)
+        for line in lines:
+            below.append(_bar(row, part, line.matrix, done, done + line.whole_model, total))
+            done += line.whole_model
+        if not lines:
+            below.append(_bar(row, part, "none", done, done, total))
+        whole = _row_words(PICTURE_ROWS[0], total, total)
+        top.append(_bar(whole, part, part, start, done, total))
+    return pd.DataFrame(top + below)
+
+
+def _row_words(row: str, size: int, total: int) -> str:
+    share = share_in_words(100 * size / total)
+    return f"{row.capitalize()}: {share}, {in_words(size)}"
+
+
+def _bar(row: str, part: str, name: str, start: int, end: int, total: int) -> dict[str, object]:
+    return {
+        "Row": row,
+        "Part": part,
+        "Matrix": name,
+        "Parameters": end - start,
+        "Share (%)": 100 * (end - start) / total,
+        "Start (%)": 100 * start / total,
+        "End (%)": 100 * end / total,
+    }
+
+
+def article_table(steps: tuple[Step, ...]) -> pd.DataFrame:
+    """Return the article's arithmetic, redone, beside the values it gives."""
+    return pd.DataFrame(
+        {
+            "Quantity": [step.quantity for step in steps],
+            "Arithmetic": [step.arithmetic for step in steps],
+            "Computed here": [step.computed for step in steps],
+            "Article": [step.article.value for step in steps],
+            "Unit": [step.article.unit for step in steps],
+            "Agree to the article's rounding": [step.agrees for step in steps],
+        }
+    )
+
+
+def article_in_words(steps: tuple[Step, ...]) -> pd.DataFrame:
+    """Return the same as text, each number with the digits it deserves."""
+    return pd.DataFrame(
+        {
+            "Quantity": [step.quantity for step in steps],
+            "Arithmetic": [step.arithmetic for step in steps],
+            "Computed here": [_amount(step.computed, step.article.unit, 2) for step in steps],
+            "Article": [_as_reported(step) for step in steps],
+            "Agree": ["yes" if step.agrees else "no" for step in steps],
+        }
+    )
+
+
+def _amount(value: float, unit: str, decimals: int) -> str:
+    return f"{value:.{decimals}f} %" if unit == "%" else f"{value:,.0f}"
+
+
+def _as_reported(step: Step) -> str:
+    article = step.article
+    is_quoted = article.conditions.startswith("“")  # the article has words there, no number
+    return article.conditions if is_quoted else _amount(article.value, article.unit, 1)
+
+
+def total_table(totals: tuple[NamedTotal, ...]) -> pd.DataFrame:
+    """Return GPT-3's totals by name, and attention's share of each."""
+    return pd.DataFrame(
+        {
+            "Total": [total.name for total in totals],
+            "Parameters": [total.parameters for total in totals],
+            "Attention (parameters)": [total.attention for total in totals],
+            "Attention's share (%)": [total.attention_share for total in totals],
+        }
+    )
+
+
+def total_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the totals as text."""
+    return pd.DataFrame(
+        {
+            "Total": frame["Total"],
+            "Parameters": frame["Parameters"].map(count_in_words),
+            "Attention": frame["Attention (parameters)"].map(count_in_words),
+            "Attention's share": frame["Attention's share (%)"].map("{:.2f} %".format),
+        }
+    )
+
+
+def reconciliation_table(reconciliations: tuple[Reconciliation, ...]) -> pd.DataFrame:
+    """Return every published model: counted, published, difference, and its habits."""
+    configs = [reconciled.published.config for reconciled in reconciliations]
+    return pd.DataFrame(
+        {
+            "Model": [config.model for config in configs],
+            "Counted (parameters)": [reconciled.counted for reconciled in reconciliations],
+            "Published (parameters)": [
+                reconciled.published.total_parameters for reconciled in reconciliations
+            ],
+            "Difference (parameters)": [reconciled.difference for reconciled in reconciliations],
+            "In words": [in_words(reconciled.counted) for reconciled in reconciliations],
+            "Heads": [config.n_heads for config in configs],
+            "Key-value heads": [config.n_kv_heads for config in configs],
+            "Heads × head size (numbers)": [c.n_heads * c.d_head for c in configs],
+            "Model width (numbers)": [config.d_model for config in configs],
+            "Tied embedding": ["yes" if config.tied_embedding else "no" for config in configs],
+            "Notes": [reconciled.published.notes for reconciled in reconciliations],
+        }
+    )
+
+
+def gpt3_paper_table(rows: tuple[Gpt3Row, ...]) -> pd.DataFrame:
+    """Return the GPT-3 paper's table as printed, with its contradictory rows flagged."""
+    return pd.DataFrame(
+        {
+            "Model": [row.model for row in rows],
+            "Flag": [row.flag for row in rows],
+            "Printed size": [row.n_params_printed for row in rows],
+            "Layers": [row.n_layers for row in rows],
+            "Model width (numbers)": [row.d_model for row in rows],
+            "Heads": [row.n_heads for row in rows],
+            "Head size (numbers)": [row.d_head for row in rows],
+            "Heads × head size (numbers)": [row.heads_width for row in rows],
+            "Counted as printed (parameters)": [row.counted for row in rows],
+        }
+    )
+
+
+def gpt3_paper_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the GPT-3 paper's table as text, with the product written out."""
+    products = zip(
+        frame["Heads"],
+        frame["Head size (numbers)"],
+        frame["Heads × head size (numbers)"],
+        strict=True,
+    )
+    return pd.DataFrame(
+        {
+            "Model": frame["Model"],
+            "Printed size": frame["Printed size"],
+            "Layers": frame["Layers"].astype(str),
+            "Model width": frame["Model width (numbers)"].map("{:,}".format),
+            "Heads × head size": [
+                f"{heads} × {size} = {width:,}" for heads, size, width in products
+            ],
+            "Flag": frame["Flag"],
+            "Counted as printed": frame["Counted as printed (parameters)"].map(count_in_words),
+        }
+    )
+
+
+def total_sentence(ledger: Ledger) -> str:
+    """Say how many parameters there are and what share of them attention has."""
+    share = share_in_words(100 * ledger.attention / ledger.total)
+    return (
+        f"{ledger.total:,} parameters ({in_words(ledger.total)}). Attention has "
+        f"{ledger.attention:,} ({in_words(ledger.attention)}): {share} of this total."
+    )
+
+
+def width_sentence(config: ModelConfig) -> str:
+    """Say whether the heads together are as wide as the model, and what it means if not."""
+    width = config.n_heads * config.d_head
+    product = f"Heads × head size is {config.n_heads} × {config.d_head} = {width:,}"
+    if width == config.d_model:
+        return f"{product}, exactly the model width. They need not be equal."
+    side = "wider" if width > config.d_model else "narrower"
+    return (
+        f"{product}, {side} than the model width of {config.d_model:,}. Nothing forbids it: the "
+        f"query matrices take {config.d_model:,} numbers to {width:,}, and the output matrices "
+        "bring them back."
+    )
+
+
+def match_sentence(
+    ledger: Ledger, published: Reconciliation | None, printed: Gpt3Row | None
+) -> str:
+    """Say which published model has these sizes, and how the count stands to its total."""
+    if published is not None:
+        return (
+            f"These are the sizes of {published.published.config.model}. Published: "
+            f"{published.published.total_parameters:,}. Counted: {ledger.total:,}. "
+            f"Difference: {published.difference:,}."
+        )
+    if printed is not None:
+        return (
+            f"These are the sizes of {printed.model}. Its paper prints "
+            f"{printed.n_params_printed}, rounded; its exact total was never published."
+        )
+    return "No published model below has these sizes."
+
+
+def reconciliation_sentence(reconciliations: tuple[Reconciliation, ...]) -> str:
+    """Count the models that come out to the parameter."""
+    exact = sum(reconciled.difference == 0 for reconciled in reconciliations)
+    return f"{exact} of {len(reconciliations)} models come out to the parameter."
+
+
+def contradiction_sentence(rows: tuple[Gpt3Row, ...]) -> str:
+    """Say which rows of the GPT-3 paper's table contradict themselves, and how."""
+    flagged = [row for row in rows if row.contradicts_itself]
+    reasons = [
+        f"{row.model} has {row.n_heads} × {row.d_head} = {row.heads_width:,} beside a width of "
+        f"{row.d_model:,}, and counts to {in_words(row.counted)} beside a printed "
+        f"{row.n_params_printed}."
+        for row in flagged
+    ]
+    kept = f"{len(rows) - len(flagged)} of {len(rows)} rows"
+    return " ".join([f"In {kept}, heads × head size is the model width.", *reasons])
+
+
+def _count_or_blank(n: int | float) -> str:
+    return "" if pd.isna(n) else f"{n:,}"

@@ -1,0 +1,105 @@
+"""How much of GPT-3 is attention? Every parameter, from the sizes alone."""
+
+import streamlit as st
+
+from core.charts import ledger as charts
+from core.gpt3_article import article_steps, named_totals
+from core.ledger import count_parameters
+from core.ledger_formulas import part_formulas
+from core.published import gpt3_row_of, gpt3_table, reconciliation_of, reconciliations
+from core.tables import ledger as tables
+from pages import close_page, open_page
+from pages.parts.ledger import choose_sizes
+from pages.parts.show import show_chart, show_limits, show_source, show_table
+
+open_page("pages/parameter_ledger.py")
+st.markdown(
+    "A model's parameters are the entries of its learned matrices, so its sizes alone say how many "
+    "there are and where they sit. Guess first: is most of GPT-3 attention? Then choose another "
+    "model, or move any size."
+)
+
+left, right = st.columns([1, 2], gap="large")
+with left:
+    config = choose_sizes()
+
+ledger = count_parameters(config)
+
+with right:
+    show_chart(
+        charts.parts,
+        tables.picture_table(ledger),
+        key="parts",
+        says=tables.total_sentence(ledger),
+        alt_text="Bars: the whole model from 0 to 100 % of its parameters, and below it the "
+        "embeddings, attention, feed-forward, and biases and norms, each where it lies in the "
+        "whole and cut into its matrices.",
+    )
+    st.markdown(
+        tables.match_sentence(ledger, reconciliation_of(config), gpt3_row_of(config))
+        + " "
+        + tables.width_sentence(config)
+    )
+    st.subheader("GPT-3 as the article counts it", anchor=False)
+    steps = article_steps()
+    show_table(
+        tables.article_table(steps), key="gpt3_article", display=tables.article_in_words(steps)
+    )
+
+st.subheader("Line by line", anchor=False)
+st.markdown(
+    f"Every matrix of {config.model}. The article calls W_V the value's down-projection and W_O "
+    "its up-projection; many programs store the heads of a layer side by side in one matrix, with "
+    "the same parameters."
+)
+lines = tables.line_table(ledger)
+show_table(lines, key="ledger_lines", display=tables.line_table_in_words(lines))
+
+st.subheader("The same from formulas", anchor=False)
+st.markdown("One formula for each part, worked out apart from the lines above.")
+formulas = tables.formula_table(part_formulas(config), ledger)
+show_table(formulas, key="ledger_formulas", display=tables.formula_table_in_words(formulas))
+
+st.subheader("A share of which total?", anchor=False)
+st.markdown(
+    "GPT-3 goes by more than one total, so a share must name its own. The article's 0.7 % for the "
+    "embeddings is what the token table comes to if it is counted twice, once in and once out."
+)
+totals = tables.total_table(named_totals())
+show_table(totals, key="gpt3_totals", display=tables.total_table_in_words(totals))
+
+st.subheader("Published models, to the parameter", anchor=False)
+st.markdown(
+    "The ledger against the totals of published checkpoints. "
+    + tables.reconciliation_sentence(reconciliations())
+)
+models = tables.reconciliation_table(reconciliations())
+show_table(models, key="reconciliation", formats=tables.THOUSANDS)
+
+st.subheader("Two rows that contradict themselves", anchor=False)
+rows = gpt3_table()
+st.markdown(
+    "Table 2.1 of the GPT-3 paper (Brown et al. 2020), as printed. "
+    + tables.contradiction_sentence(rows)
+)
+paper = tables.gpt3_paper_table(rows)
+show_table(paper, key="gpt3_table_2_1", display=tables.gpt3_paper_table_in_words(paper))
+st.caption(
+    "Nothing is corrected. Each row is counted as printed, with what the paper says in words: a "
+    "feed-forward width of 4 × d_model, 2,048 positions, and GPT-2's architecture."
+)
+
+show_limits(
+    (
+        "The article counts attention and, in its part 5, the embeddings. Biases, norms and "
+        "positions are this ledger's own addition.",
+        "GPT-3's weights are not public. Its habits (one tied token table, learned positions, "
+        "biases everywhere) are GPT-2's, which the paper says it follows; the printed 175.0 "
+        "billion is rounded.",
+        "Parameters are not work: this page says nothing about the time a part takes. For that, "
+        "see context cost.",
+        "Mixtures of experts and models that share layers do not fit these lines.",
+    )
+)
+show_source(count_parameters, part_formulas)
+close_page("pages/parameter_ledger.py")

@@ -1,0 +1,138 @@
+"""The parameter ledger's controls, and starting them from a published model."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from core.gpt3_article import gpt3
+from core.ledger import BIASES, NORMS, ModelConfig, nearest_kv_heads
+from core.published import published_models
+from pages.parts.controls import Choice, Slider, Switch, draw, settings_from
+
+CONTROLS = (
+    Slider(key="n_layers", label="Layers", low=1, high=128, default=96),
+    Slider(
+        key="d_model",
+        label="Model width d_model (numbers)",
+        low=64,
+        high=16_384,
+        default=12_288,
+        step=64,
+        help="How many numbers stand for a token between the layers.",
+    ),
+    Slider(key="n_heads", label="Heads", low=1, high=128, default=96),
+    Slider(
+        key="n_kv_heads",
+        label="Key-value heads",
+        low=1,
+        high=128,
+        default=96,
+        help="Grouped-query attention: several heads share one key and value matrix. As many as "
+        "heads means that none share.",
+    ),
+    Slider(
+        key="d_head",
+        label="Head size d_head (numbers)",
+        low=8,
+        high=256,
+        default=128,
+        step=8,
+        help="How many numbers each head's query, key and value have.",
+    ),
+    Slider(
+        key="d_ff",
+        label="Feed-forward width d_ff (numbers)",
+        low=64,
+        high=65_536,
+        default=49_152,
+        step=64,
+        help="How many numbers the feed-forward block works with in its middle.",
+    ),
+    Slider(
+        key="n_vocab",
+        label="Vocabulary (tokens)",
+        low=1,
+        high=262_144,
+        default=50_257,
+        help="The arrow keys move it by one.",
+    ),
+    Slider(
+        key="n_context_learned",
+        label="Learned positions (tokens)",
+        low=0,
+        high=8_192,
+        default=2_048,
+        step=64,
+        help="0 for models whose positions are not learned, such as rotary ones.",
+    ),
+    Switch(
+        key="tied_embedding",
+        label="Tied embedding",
+        default=True,
+        help="One table both reads tokens in and scores them at the end; otherwise there are two.",
+    ),
+    Switch(
+        key="gated_feed_forward",
+        label="Gated feed-forward",
+        default=False,
+        help="Three matrices in place of two: the third, the gate, multiplies the middle.",
+    ),
+    Choice(key="biases", label="Biases", options=BIASES, default=BIASES[0]),
+    Choice(
+        key="norm",
+        label="Norm",
+        options=NORMS,
+        default=NORMS[0],
+        help="A layer norm learns a scale and a shift, an RMS norm a scale alone.",
+    ),
+    Slider(key="norms_per_layer", label="Norms in a layer", low=0, high=4, default=2),
+    Switch(key="final_norm", label="Norm after the last layer", default=True),
+)
+
+
+def choose_sizes() -> ModelConfig:
+    """Draw the controls and, above them, the published model whose sizes they hold, if any."""
+    above = st.container()
+    values = draw(CONTROLS)
+    fitting = nearest_kv_heads(values["n_heads"], values["n_kv_heads"])
+    if fitting != values["n_kv_heads"]:
+        st.info(
+            f"“Key-value heads” must divide “Heads” ({values['n_heads']}), so that every group "
+            f"shares one. You chose {values['n_kv_heads']}; {fitting} is used."
+        )
+    config = settings_from(ModelConfig, CONTROLS, {**values, "n_kv_heads": fitting})
+    with above:
+        return _draw_start(config)
+
+
+def _draw_start(config: ModelConfig) -> ModelConfig:
+    """Draw the choice of a model, showing the one that has these sizes; return it by its name."""
+    starts = _starts()
+    names = {_nameless(start): name for name, start in starts.items()}
+    name = names.get(_nameless(config))
+    st.session_state["start"] = name
+    st.selectbox(
+        "Start from a published model",
+        list(starts),
+        key="start",
+        index=None,
+        placeholder="Your own sizes",
+        on_change=_take_sizes,
+    )
+    return replace(config, model=name or config.model)
+
+
+def _take_sizes() -> None:
+    name = st.session_state["start"]
+    config = _starts()[name] if name else gpt3()
+    for control in CONTROLS:
+        st.session_state[control.key] = getattr(config, control.key)
+
+
+def _starts() -> dict[str, ModelConfig]:
+    configs = [gpt3(), *(published.config for published in published_models())]
+    return {config.model: config for config in configs}
+
+
+def _nameless(config: ModelConfig) -> ModelConfig:
+    return replace(config, model="")
