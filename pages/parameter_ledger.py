@@ -8,6 +8,7 @@ from core.ledger import count_parameters
 from core.ledger_formulas import part_formulas
 from core.published import gpt3_row_of, gpt3_table, reconciliation_of, reconciliations
 from core.tables import ledger as tables
+from core.tables import published
 from pages import close_page, open_page
 from pages.parts.ledger import choose_sizes
 from pages.parts.show import show_chart, show_limits, show_source, show_table
@@ -36,14 +37,16 @@ with right:
         "whole and cut into its matrices.",
     )
     st.markdown(
-        tables.match_sentence(ledger, reconciliation_of(config), gpt3_row_of(config))
+        published.match_sentence(ledger, reconciliation_of(config), gpt3_row_of(config))
         + " "
         + tables.width_sentence(config)
     )
     st.subheader("GPT-3 as the article counts it", anchor=False)
     steps = article_steps()
     show_table(
-        tables.article_table(steps), key="gpt3_article", display=tables.article_in_words(steps)
+        published.article_table(steps),
+        key="gpt3_article",
+        display=published.article_in_words(steps),
     )
 
 st.subheader("Line by line", anchor=False)
@@ -65,25 +68,25 @@ st.markdown(
     "GPT-3 goes by more than one total, so a share must name its own. The article's 0.7 % for the "
     "embeddings is what the token table comes to if it is counted twice, once in and once out."
 )
-totals = tables.total_table(named_totals())
-show_table(totals, key="gpt3_totals", display=tables.total_table_in_words(totals))
+totals = published.total_table(named_totals())
+show_table(totals, key="gpt3_totals", display=published.total_table_in_words(totals))
 
 st.subheader("Published models, to the parameter", anchor=False)
 st.markdown(
     "The ledger against the totals of published checkpoints. "
-    + tables.reconciliation_sentence(reconciliations())
+    + published.reconciliation_sentence(reconciliations())
 )
-models = tables.reconciliation_table(reconciliations())
-show_table(models, key="reconciliation", formats=tables.THOUSANDS)
+models = published.reconciliation_table(reconciliations())
+show_table(models, key="reconciliation", formats=published.THOUSANDS)
 
 st.subheader("Two rows that contradict themselves", anchor=False)
 rows = gpt3_table()
 st.markdown(
     "Table 2.1 of the GPT-3 paper (Brown et al. 2020), as printed. "
-    + tables.contradiction_sentence(rows)
+    + published.contradiction_sentence(rows)
 )
-paper = tables.gpt3_paper_table(rows)
-show_table(paper, key="gpt3_table_2_1", display=tables.gpt3_paper_table_in_words(paper))
+paper = published.gpt3_paper_table(rows)
+show_table(paper, key="gpt3_table_2_1", display=published.gpt3_paper_table_in_words(paper))
 st.caption(
     "Nothing is corrected. Each row is counted as printed, with what the paper says in words: a "
     "feed-forward width of 4 × d_model, 2,048 positions, and GPT-2's architecture."

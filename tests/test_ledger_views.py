@@ -11,6 +11,7 @@ from core.ledger import count_parameters
 from core.ledger_formulas import part_formulas
 from core.published import gpt3_row_of, gpt3_table, published_models, reconciliations
 from core.tables import ledger as tables
+from core.tables import published
 
 BARE = replace(gpt3(), biases="none", norms_per_layer=0, final_norm=False)
 CONFIGS = [gpt3(), BARE, *(model.config for model in published_models())]
@@ -129,7 +130,10 @@ def test_the_picture_keeps_its_axis_and_colours():
 
 
 def test_article_table_stands_beside_what_is_computed():
-    raw, words = tables.article_table(article_steps()), tables.article_in_words(article_steps())
+    raw, words = (
+        published.article_table(article_steps()),
+        published.article_in_words(article_steps()),
+    )
     assert raw["Computed here"].iloc[3] == raw["Article"].iloc[3] == 57_982_058_496
     assert words["Computed here"].tolist()[3:] == ["57,982,058,496", "33.13 %", "0.71 %", "66.27 %"]
     assert words["Article"].tolist()[3:] == [
@@ -142,29 +146,29 @@ def test_article_table_stands_beside_what_is_computed():
 
 
 def test_totals_are_named():
-    words = tables.total_table_in_words(tables.total_table(named_totals()))
+    words = published.total_table_in_words(published.total_table(named_totals()))
     assert words["Attention's share"].tolist() == ["33.13 %", "33.21 %", "33.10 %"]
     assert words["Parameters"].iloc[1] == "174,604,259,328 (174.6 billion)"
 
 
 def test_reconciliation_shows_every_model():
-    frame = tables.reconciliation_table(reconciliations())
+    frame = published.reconciliation_table(reconciliations())
     assert (frame["Counted (parameters)"] == frame["Published (parameters)"]).all()
     assert (frame["Difference (parameters)"] == 0).all()
-    assert set(tables.THOUSANDS) <= set(frame)
-    said = tables.reconciliation_sentence(reconciliations())
+    assert set(published.THOUSANDS) <= set(frame)
+    said = published.reconciliation_sentence(reconciliations())
     assert said == "15 of 15 models come out to the parameter."
     wrong = replace(reconciliations()[0], counted=1)
-    assert tables.reconciliation_sentence((wrong,)).startswith("0 of 1")
+    assert published.reconciliation_sentence((wrong,)).startswith("0 of 1")
 
 
 def test_the_papers_table_is_shown_as_printed_and_flagged():
-    words = tables.gpt3_paper_table_in_words(tables.gpt3_paper_table(gpt3_table()))
+    words = published.gpt3_paper_table_in_words(published.gpt3_paper_table(gpt3_table()))
     flagged = words[words["Flag"] != ""]
     assert flagged["Model"].tolist() == ["GPT-3 XL", "GPT-3 13B"]
     assert flagged["Heads × head size"].tolist() == ["24 × 128 = 3,072", "40 × 128 = 5,120"]
     assert flagged["Model width"].tolist() == ["2,048", "5,140"]
-    said = tables.contradiction_sentence(gpt3_table())
+    said = published.contradiction_sentence(gpt3_table())
     assert said.startswith("In 6 of 8 rows, heads × head size is the model width.")
     assert "counts to 1.5 billion beside a printed 1.3B" in said
 
@@ -175,11 +179,11 @@ def test_sentences():
         "174,604,259,328 parameters (174.6 billion). Attention has 57,982,058,496 (58.0 billion): "
         "33.2 % of this total."
     )
-    assert "prints 175.0B" in tables.match_sentence(ledger, None, gpt3_row_of(gpt3()))
+    assert "prints 175.0B" in published.match_sentence(ledger, None, gpt3_row_of(gpt3()))
     gemma = next(r for r in reconciliations() if r.published.config.model == "Gemma-7B")
-    said = tables.match_sentence(count_parameters(gemma.published.config), gemma, None)
+    said = published.match_sentence(count_parameters(gemma.published.config), gemma, None)
     assert said.endswith("Counted: 8,537,680,896. Difference: 0.")
-    assert tables.match_sentence(ledger, None, None).startswith("No published model")
+    assert published.match_sentence(ledger, None, None).startswith("No published model")
     assert "exactly the model width" in tables.width_sentence(gpt3())
     assert "16 × 256 = 4,096, wider than the model width of 3,072" in tables.width_sentence(
         gemma.published.config
