@@ -69,7 +69,6 @@ class TurnService(Generic[Item]):
         max_live: int = 8,
         max_waiting: int = 64,
         turn_seconds: float = 0.02,
-        rest_seconds: float = 0.0,
         abandon_seconds: float = 10.0,
         keep_jobs: int = 32,
         keep_bytes: int = 64 * 2**20,
@@ -83,7 +82,6 @@ class TurnService(Generic[Item]):
             max_live: how many jobs are stepped in turn, at least 1.
             max_waiting: how many more may wait, at least 0.
             turn_seconds: how long one job is stepped before the next one's turn.
-            rest_seconds: how long the thread sleeps after each turn, for the rest of the process.
             abandon_seconds: a watcher not heard of for longer no longer counts.
             keep_jobs: how many finished jobs are kept for the next request with their key.
             keep_bytes: how large the kept jobs may be together, by ``size_of``.
@@ -97,8 +95,7 @@ class TurnService(Generic[Item]):
                 f"got {max_live} and {max_waiting}"
             )
         self._max_live, self._max_waiting = max_live, max_waiting
-        self._turn_seconds, self._rest_seconds = turn_seconds, rest_seconds
-        self._abandon_seconds = abandon_seconds
+        self._turn_seconds, self._abandon_seconds = turn_seconds, abandon_seconds
         self._keep_jobs, self._keep_bytes = keep_jobs, keep_bytes
         self._size_of, self._clock, self._threaded = size_of, clock, threaded
 
@@ -278,7 +275,7 @@ class TurnService(Generic[Item]):
             with self._changed:
                 self._changed.wait_for(self._busy)
             self.turn()
-            time.sleep(self._rest_seconds)
+            time.sleep(0)  # lets go of the interpreter, so that whoever waits for it goes on
 
 
 def _close(job: Job[Any]) -> None:
