@@ -1,8 +1,12 @@
 """What one server process holds once for all its visitors."""
 
 import gc
+from typing import Any
 
 import streamlit as st
+
+from core.recall_run import Part, part_bytes
+from core.turns import TurnService
 
 
 @st.cache_resource(show_spinner=False)
@@ -15,3 +19,19 @@ def settle() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@st.cache_resource(show_spinner=False)
+def training_service() -> TurnService[Part]:
+    """Return the one thread that trains for all visitors, each of their runs in turn."""
+    return TurnService(size_of=part_bytes)
+
+
+@st.cache_resource(show_spinner=False)
+def measuring_service() -> TurnService[Any]:
+    """Return the one thread that times things, one measurement at a time.
+
+    A class that opens the page together shares one measurement, and who comes later sees it with
+    the time at which it was made, until somebody measures again.
+    """
+    return TurnService(max_live=1)
