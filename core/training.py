@@ -216,7 +216,7 @@ def _test(run: _Run, test: PartIndex) -> Checkpoint | None:
     with np.errstate(over="ignore", invalid="ignore"):
         tables = circuits(run.parameters, values_in_keys=run.settings.values_in_keys)
         answers = forward(tables, test)
-    loss = float(answers.losses.mean())
+        loss = float(answers.losses.mean())
     if not np.isfinite(loss):
         return None
     return Checkpoint(
