@@ -58,7 +58,10 @@ def line_table(ledger: Ledger) -> pd.DataFrame:
     rows = [_line_row(line, ledger.total) for line in ledger.lines]
     rows.append(
         {
+            **dict.fromkeys(rows[0], ""),
             "Part": "total",
+            "Per head (parameters)": None,
+            "Per layer (parameters)": None,
             "Whole model (parameters)": ledger.total,
             OWN_SHARE: 100.0,
             PRINTED_SHARE: 100 * ledger.total / PRINTED_TOTAL,
@@ -67,8 +70,6 @@ def line_table(ledger: Ledger) -> pd.DataFrame:
     frame = pd.DataFrame(rows)
     for column in ("Per head (parameters)", "Per layer (parameters)"):
         frame[column] = frame[column].astype("Int64")  # empty cells, without turning to floats
-    words = ["Part", "Matrix", "Shape", "Shape (numbers)", "Copies"]
-    frame[words] = frame[words].fillna("")
     return frame
 
 

@@ -156,7 +156,7 @@ def match_sentence(
     if printed is not None:
         return (
             f"These are the sizes of {printed.model}. Its paper prints "
-            f"{printed.n_params_printed}, rounded; its exact total was never published."
+            f"{printed.n_params_printed}, rounded; it gives no exact total."
         )
     return "No published model below has these sizes."
 
