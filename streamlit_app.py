@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages import HOME, PAGES, open_page
+from pages.parts.lesson import collected, seen
 
 open_page(HOME.path)
 st.markdown(
@@ -10,7 +11,11 @@ st.markdown(
     "Attention, With Q, K and V Learned From Scratch*. Move a slider and the real computation "
     "runs again, in NumPy, beside what the article reported. Before you look, guess."
 )
+met = seen()
 for number, page in enumerate(PAGES, start=1):
     with st.container(border=True):
         st.markdown(f"**{number}. {page.question}**")
         st.page_link(page.path, label=f"{page.title} →")
+        if page.title in met:
+            st.caption("Looked at in this visit.")
+collected()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.parts.present import enlarge, presenting
 from pages.parts.server import settle
 
 
@@ -64,8 +65,10 @@ def open_page(path: str) -> Page:
     """
     page = {page.path: page for page in (HOME, *PAGES)}[path]
     tab = page.title if page is HOME else f"{page.title} · {HOME.title}"
-    st.set_page_config(page_title=tab, layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
+    sidebar = "collapsed" if presenting() else SIDEBAR_WIDTH
+    st.set_page_config(page_title=tab, layout="wide", initial_sidebar_state=sidebar)
     settle()
+    enlarge()
     with st.sidebar:
         for entry in (HOME, *PAGES):
             st.page_link(entry.path, label=entry.title)

@@ -7,6 +7,8 @@ from core.mask_leak import MASKS, LeakSettings, check_masks, influence, leak, pa
 from core.tables import mask_leak as tables
 from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_from
+from pages.parts.glossary import glossary
+from pages.parts.lesson import Choose, ask, compare, try_this
 from pages.parts.show import show_chart, show_limits, show_source, show_table
 
 CONTROLS = (
@@ -45,7 +47,24 @@ CONTROLS = (
     ),
 )
 
-open_page("pages/mask_leak.py")
+WHY = (
+    "Each output is a weighted sum of the values of tokens up to its own position. A later "
+    "token has weight exactly 0 in it, so nothing that token holds can arrive."
+)
+
+PREDICTION = Choose(
+    question="Sixteen tokens, the causal mask on. You change the token at position 10. Which "
+    "outputs move?",
+    answers=(
+        "Only output 10",
+        "Outputs 10 to 15",
+        "Outputs 0 to 10",
+        "All of them a little",
+    ),
+)
+
+page = open_page("pages/mask_leak.py")
+glossary("token", "vector", "causal mask", "−∞", "softmax", "weight", "d_model", "d_k", "seed")
 st.markdown(
     "In training, every position predicts the token after it. If a position could look ahead, it "
     "would read the answer. The causal mask forbids it. Here you change one token's vector and "
@@ -57,6 +76,12 @@ with left:
     values = draw(CONTROLS)
     values = keep_at_most(values, CONTROLS, "position", values["n_tokens"] - 1)
     settings = settings_from(LeakSettings, CONTROLS, values)
+
+with right:
+    waiting = ask(page.title, PREDICTION, CONTROLS, values)
+if waiting:
+    close_page(page.path)
+    st.stop()
 
 result = leak(settings)
 summary = tables.leak_summary(result)
@@ -70,11 +95,19 @@ with right:
         alt_text="Points: the largest change of each output against its position, with the causal "
         "mask and without one. A dashed line marks the changed position.",
     )
+    compare(page.title, tables.leak_sentence(result), WHY)
     show_table(summary, key="mask_leak", display=tables.leak_summary_in_words(summary))
     st.caption(
         f"One random sequence of {settings.n_tokens} tokens, one random head with d_model = "
         f"{settings.d_model} numbers a token and d_k = {settings.d_k}, seed {settings.seed}. "
         "Article: 16 random tokens, position 10 changed."
+    )
+    try_this(
+        CONTROLS,
+        ("Change the very first token: who is safe?", {"position": 0}),
+        ("Off by one: which token notices?", {"mask": "off by one"}),
+        ("Is −10 close enough to −∞?", {"mask": "−10 for −∞"}),
+        ("What must a change of size 0 show?", {"size": 0.0}),
     )
 
 st.subheader("Who can move whom?", anchor=False)
@@ -107,4 +140,4 @@ show_limits(
     )
 )
 show_source(leak, pattern_under)
-close_page("pages/mask_leak.py")
+close_page(page.path)

@@ -8,15 +8,26 @@ ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 60  # seconds; a bound, not a measurement
 
 
-def opened(name: str, **link: str) -> AppTest:
-    """Enter the app, then go to ``pages/<name>.py`` with these values in its link."""
+SKIP = "Skip: show me"
+
+
+def opened(name: str, *, skip: bool = True, **link: str) -> AppTest:
+    """Enter the app, then go to ``pages/<name>.py`` with these values in its link.
+
+    Goes on past the question of the page, if it asks one, unless ``skip`` is False.
+    """
     app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=TIMEOUT).run()
     for key, value in link.items():
         app.query_params[key] = value
-    return app.switch_page(f"pages/{name}.py").run()
+    app.switch_page(f"pages/{name}.py").run()
+    for button in app.button:
+        if skip and button.label == SKIP:
+            return button.click().run()
+    return app
 
 
 def words(app: AppTest) -> str:
-    """Return all the text on the page, for looking a sentence up in it."""
+    """Return all the text on the page as a student reads it, without Markdown's escapes."""
     kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.title, app.subheader)
-    return "\n".join(element.value for elements in kinds for element in elements)
+    text = "\n".join(element.value for elements in kinds for element in elements)
+    return text.replace("\\", "")

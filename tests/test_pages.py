@@ -72,11 +72,11 @@ def test_every_choice_can_be_made(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bad_link_opens_the_page_and_says_what_was_wrong(name, bad):
     keys = [slider.key for slider in opened(name).slider]
-    app = opened(name, **{keys[0]: bad})
+    app = opened(name, skip=False, **{keys[0]: bad})
     assert not app.exception
     slider = app.slider(key=keys[0])
     assert slider.min <= slider.value <= slider.max
-    assert f"“{slider.label}” must be " in words(app).replace("\\", "")
+    assert f"“{slider.label}” must be " in words(app)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from pages.parts.present import presenting, shown
+
 Value = int | float | str | bool
 S = TypeVar("S")
 
@@ -65,6 +67,10 @@ class Slider(Control):
             return None
         return (self.low if number < self.low else self.high), rule
 
+    def read(self, text: str) -> Value:
+        """Return the value that a fitting text in the link stands for."""
+        return int(float(text)) if isinstance(self.default, int) else float(text)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Control):
@@ -102,6 +108,10 @@ class Choice(Control):
         shown = ", ".join(names) if len(names) < 8 else f"{names[0]}, {names[1]} … {names[-1]}"
         return self.default, f"one of {shown}"
 
+    def read(self, text: str) -> Value:
+        """Return the option that a fitting text in the link stands for."""
+        return next(option for option in self.options if self.show(option) == text)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Switch(Control):
@@ -121,6 +131,10 @@ class Switch(Control):
             return None
         return self.default, "true or false"
 
+    def read(self, text: str) -> Value:
+        """Return whether a fitting text in the link means on."""
+        return text.lower() in ("true", "1")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Control):
@@ -137,6 +151,10 @@ class Text(Control):
     def mend(self, text: str) -> None:
         """Return None: every text fits."""
 
+    def read(self, text: str) -> Value:
+        """Return the text."""
+        return text
+
 
 AnyControl = Slider | Choice | Switch | Text
 
@@ -148,18 +166,27 @@ def draw(controls: Sequence[AnyControl]) -> dict[str, Any]:
     note says so.
     """
     _mend_link(controls)
-    values: dict[str, Any] = {control.key: control.draw() for control in controls}
-    st.button(
-        "Back to the defaults",
-        key=f"reset_{controls[0].key}",
-        on_click=_reset,
-        args=(tuple(controls),),
-        width="stretch",
-    )
-    with st.popover("Link to this experiment", width="stretch"):
-        st.caption("This address opens the page with the settings you see.")
-        st.code(_link(controls, values), language=None, wrap_lines=True)
+    values: dict[str, Any] = {
+        control.key: control.draw() if shown(control.key) else _from_link(control)
+        for control in controls
+    }
+    if not presenting():
+        st.button(
+            "Back to the defaults",
+            key=f"reset_{controls[0].key}",
+            on_click=set_controls,
+            args=(tuple(controls), {}),
+            width="stretch",
+        )
+        with st.popover("Link to this experiment", width="stretch"):
+            _links(controls, values)
     return values
+
+
+def set_controls(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
+    """Set every control before the next run: those without a value to their defaults."""
+    for control in controls:
+        st.session_state[control.key] = values.get(control.key, control.default)
 
 
 def settings_from(
@@ -229,19 +256,34 @@ def _mend_link(controls: Sequence[AnyControl]) -> None:
         st.info(plain(note))
 
 
-def _reset(controls: Sequence[AnyControl]) -> None:
-    for control in controls:
-        st.session_state[control.key] = control.default
+def _from_link(control: AnyControl) -> Value:
+    text = st.query_params.get(control.key)
+    return control.default if text is None else control.read(text)
 
 
-def _link(controls: Sequence[AnyControl], values: dict[str, Any]) -> str:
+def _links(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
     address = (st.context.url or "").split("?")[0]
     changed = {
         control.key: _in_link(control, values[control.key])
         for control in controls
         if values[control.key] != control.default
     }
-    return f"{address}?{urlencode(changed)}" if changed else address
+    st.caption("This address opens the page with the settings you see.")
+    _show_link(address, changed)
+    labels = {control.key: control.label for control in controls}
+    st.caption("For a projector: larger, with only the controls you pick.")
+    picked = st.multiselect(
+        "Controls to keep",
+        list(labels),
+        format_func=lambda key: labels[key],
+        key=f"present_{controls[0].key}",
+    )
+    _show_link(address, changed | {"present": "1", "show": ",".join(picked)})
+
+
+def _show_link(address: str, parameters: dict[str, str]) -> None:
+    link = f"{address}?{urlencode(parameters, safe=',')}" if parameters else address
+    st.code(link, language=None, wrap_lines=True)
 
 
 def _in_link(control: AnyControl, value: Value) -> str:

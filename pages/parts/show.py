@@ -9,12 +9,32 @@ import pandas as pd
 import streamlit as st
 
 from core.charts.style import spec
+from pages.parts.present import presenting
+
+# On a projector: the sizes of Vega's text, and how much taller a chart is drawn.
+_LARGE_TEXT = {
+    "axis": {"labelFontSize": 17, "titleFontSize": 18},
+    "legend": {"labelFontSize": 17, "titleFontSize": 18},
+    "text": {"fontSize": 17},
+}
+_TALLER = 1.3
 
 
 @st.cache_resource(max_entries=200, show_spinner=False)
-def _spec_of(_make: Callable[..., alt.TopLevelMixin], name: str, *args: Any) -> dict[str, Any]:  # noqa: ANN401, ARG001
-    """Build a chart once; the name stands for the function, which cannot be hashed reliably."""
-    return spec(_make(*args))
+def _spec_of(
+    _make: Callable[..., alt.TopLevelMixin],
+    name: str,  # noqa: ARG001 - stands for the function, which cannot be hashed reliably
+    args: tuple[str | float | bool, ...],
+    *,
+    large: bool,
+) -> dict[str, Any]:
+    """Build a chart once for all visits."""
+    specification = spec(_make(*args))
+    if large:
+        specification["config"] = _LARGE_TEXT
+        if isinstance(specification.get("height"), int | float):
+            specification["height"] *= _TALLER
+    return specification
 
 
 def show_chart(
@@ -37,7 +57,8 @@ def show_chart(
         alt_text: the constant text alternative: what is drawn, and on which axes.
     """
     name = f"{make.__module__}.{make.__qualname__}"
-    st.vega_lite_chart(frame, _spec_of(make, name, *args), key=key, alt=alt_text, width="stretch")
+    specification = _spec_of(make, name, args, large=presenting())
+    st.vega_lite_chart(frame, specification, key=key, alt=alt_text, width="stretch")
     st.markdown(says)
 
 

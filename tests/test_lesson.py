@@ -1,0 +1,103 @@
+"""Predict, look, explain: the question comes first, is skippable, and is remembered."""
+
+from datetime import date
+
+from core.mask_leak import LeakSettings, leak
+from core.notebook import Entry, notebook_page, notebook_table
+from core.tables.mask_leak import leak_sentence
+from pages import HOME
+from tests.page_helpers import SKIP, opened, words
+
+ANSWER = leak_sentence(leak(LeakSettings()))
+
+
+def labels(app):
+    return [button.label for button in app.button]
+
+
+def press(app, label):
+    next(button for button in app.button if button.label == label).click()
+    return app.run()
+
+
+def test_the_answer_waits_for_a_prediction():
+    app = opened("mask_leak", skip=False)
+    assert ANSWER not in words(app)
+    assert len(app.table) == 0
+    assert SKIP in labels(app)
+
+
+def test_a_prediction_stands_beside_the_result_and_is_not_marked():
+    app = press(opened("mask_leak", skip=False), "Outputs 0 to 10")
+    assert "You predicted" in words(app)
+    assert "Outputs 0 to 10" in words(app)
+    assert ANSWER in words(app)
+    assert not app.error
+    assert not app.success
+    assert SKIP not in labels(app)
+
+
+def test_one_click_skips_and_the_page_says_so():
+    app = press(opened("mask_leak", skip=False), SKIP)
+    assert ANSWER in words(app)
+    assert "Nothing: you went straight to the result." in words(app)
+
+
+def test_moving_a_slider_or_a_link_with_settings_goes_straight_to_the_result():
+    app = opened("mask_leak", skip=False)
+    app.slider(key="n_tokens").set_value(20).run()
+    assert "You predicted" in words(app)
+    assert "You predicted" in words(opened("mask_leak", skip=False, n_tokens="20"))
+
+
+def test_predictions_are_remembered_and_collected_on_the_first_page():
+    app = press(opened("mask_leak", skip=False), "Only output 10")
+    app.slider(key="position").set_value(3).run()
+    app.switch_page(HOME.path).run()
+    assert "Looked at in this visit." in words(app)
+    row = app.table[0].value.iloc[0]
+    assert row["Page"] == "Mask leak"
+    assert row["Predicted"] == "Only output 10"
+    # The first result is kept: it is the one the prediction was made for.
+    assert row["Result"] == ANSWER
+    app.switch_page("pages/mask_leak.py").run()
+    assert SKIP not in labels(app)
+
+
+def test_an_empty_visit_says_so():
+    app = opened("mask_leak", skip=False).switch_page(HOME.path).run()
+    assert "Nothing yet." in words(app)
+    assert len(app.table) == 0
+
+
+def test_a_telling_case_sets_the_controls():
+    app = opened("mask_leak", size="3.0")
+    press(app, "Change the very first token: who is safe?")
+    assert app.slider(key="position").value == 0
+    assert app.slider(key="size").value == 1.0
+    assert "no output comes before it" in words(app)
+
+
+def test_a_projector_sees_the_picked_controls_and_the_same_run():
+    app = opened("mask_leak", present="1", show="position", n_tokens="24", size="2.5")
+    assert [slider.key for slider in app.slider] == ["position"]
+    assert "Back to the defaults" not in labels(app)
+    assert leak_sentence(leak(LeakSettings(n_tokens=24, size=2.5))) in words(app)
+    assert "One random sequence of 24 tokens" in words(app)
+
+
+def test_the_printed_page_escapes_what_a_student_wrote():
+    page = notebook_page(
+        [Entry(page="Mechanism", question="Which?", predicted="<script>alert(1)</script>")],
+        date(2026, 1, 2),
+    )
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "2026-01-02" in page
+
+
+def test_the_table_keeps_the_order_of_the_visit():
+    entries = [
+        Entry(page=name, question="?", predicted=None, result="r", why="w") for name in ("b", "a")
+    ]
+    assert list(notebook_table(entries)["Page"]) == ["b", "a"]
