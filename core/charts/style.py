@@ -13,6 +13,8 @@ COLOURS = {
     "matching pair": "#17917a",
     "other pairs": "#82868c",
     "question": "#b8569b",
+    "right answer": "#17917a",
+    "other values": "#82868c",
     "learned": "#3b7dd8",
     "uniform": "#bf6b10",
     "chance": "#82868c",
@@ -33,11 +35,15 @@ COLOURS = {
     "formula": "#bf6b10",
     "row blocks": "#3b7dd8",
     "n²": "#82868c",
-    "memory cap": "#b8569b",
+    "cap": "#b8569b",
     "read or written": "#17917a",
     "not in memory": "#82868c",
     "never computed": "#b8569b",
 }
+
+# The text's own colour, which the page sets for each theme; Streamlit's grey for axes has a contrast
+# of 3.7 to 1 on white, where 4.5 is the least for text of this size.
+_TEXT = {"labelColor": "currentColor", "titleColor": "currentColor"}
 
 CHART_HEIGHT = 320  # pixels; every chart keeps one height, so that nothing below it moves
 
@@ -56,7 +62,7 @@ def diverging(limit: float) -> alt.Scale:
 
     The middle of the domain makes Vega-Lite take the theme's diverging colours.
     """
-    return alt.Scale(domain=[-limit, limit], domainMid=0, clamp=True)
+    return alt.Scale(domain=[-limit, limit], domainMid=0, clamp=True, interpolate="rgb")
 
 
 def spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
@@ -69,6 +75,7 @@ def spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
     for name in ("datasets", "$schema", "config"):
         specification.pop(name, None)
     _drop_stand_in(specification)
+    specification["config"] = {part: dict(_TEXT) for part in ("axis", "legend", "header")}
     return specification
 
 

@@ -1,0 +1,214 @@
+"""Tables of the recall training: the two curves, and what both heads do with fresh sequences."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from core.ablation import uniform_ceiling
+from core.evaluation import Evaluation
+from core.reported import (
+    ABLATION_LEARNED,
+    ABLATION_UNIFORM,
+    RECALL_LEARNED,
+    RECALL_MATCH,
+    RECALL_ON_TOP,
+    RECALL_OTHER,
+    RECALL_QUESTION,
+)
+from core.training import Checkpoint, TrainSettings
+
+STEP, ACCURACY, LOSS = "Step", "Accuracy (%)", "Loss (nats)"
+QUANTITY = "Quantity"
+WEIGHT = "Weight (%)"
+SOLVED = "First checkpoint with every test sequence right (step)"
+
+_ARTICLES_N_STEPS = 3000
+
+
+def curve(
+    learned: Sequence[Checkpoint], uniform: Sequence[Checkpoint], settings: TrainSettings
+) -> pd.DataFrame:
+    """Return a row for each mark of the two curves.
+
+    ``Series`` is learned, uniform, chance, ceiling, or article. Chance and ceiling run from step 0
+    to the last step from the start, so that the axis has its length before the run does.
+    """
+    rows = []
+    for series, checkpoints in (("learned", learned), ("uniform", uniform)):
+        for point in checkpoints:
+            rows.append(_mark(series, point.step, 100 * point.accuracy, point.loss))
+    chance = 100 / settings.n_values
+    ceiling = 100 * float(uniform_ceiling(settings.n_pairs, settings.n_values))
+    for step in (0, settings.n_steps):
+        rows.append(_mark("chance", step, chance, float(np.log(settings.n_values))))
+        rows.append(_mark("ceiling", step, ceiling, np.nan))
+    if is_articles_task(settings):
+        solved, stalled = int(ABLATION_LEARNED.value), ABLATION_UNIFORM.value
+        for step, accuracy, words in (
+            (solved, RECALL_LEARNED.value, f"article: solved by step {solved}"),
+            (_ARTICLES_N_STEPS, stalled, f"article: {stalled} %"),
+        ):
+            if step <= settings.n_steps:
+                rows.append(_mark("article", step, accuracy, np.nan) | {"Words": words})
+    return pd.DataFrame(rows)
+
+
+def checkpoint_list(learned: Sequence[Checkpoint], uniform: Sequence[Checkpoint]) -> pd.DataFrame:
+    """Return accuracy and loss of both runs at every checkpoint that either has reached."""
+    frames = [
+        pd.DataFrame(
+            {
+                STEP: [point.step for point in checkpoints],
+                f"{name}: {ACCURACY}": [100 * point.accuracy for point in checkpoints],
+                f"{name}: {LOSS}": [point.loss for point in checkpoints],
+            }
+        )
+        for name, checkpoints in (("Learned", learned), ("Uniform", uniform))
+    ]
+    return frames[0].merge(frames[1], on=STEP, how="outer").sort_values(STEP, ignore_index=True)
+
+
+def measured(
+    learned: Sequence[Checkpoint],
+    uniform: Sequence[Checkpoint],
+    of_learned: Evaluation | None,
+    of_uniform: Evaluation | None,
+    settings: TrainSettings,
+) -> pd.DataFrame:
+    """Return what was measured of both heads, beside the article's figures.
+
+    NaN is what is not known yet, does not exist, or was not reported; the article's columns are
+    empty for any task but its own.
+    """
+    same = is_articles_task(settings)
+    rows = [_row(SOLVED, solved_at(learned), solved_at(uniform), ABLATION_LEARNED.value, same=same)]
+    for quantity, field, article in (
+        ("Right answers (%)", "accuracy", RECALL_LEARNED.value),
+        ("Weight on the matching pair (%)", "weight_on_match", RECALL_MATCH.value),
+        ("Weight on each other pair (%)", "weight_on_other", RECALL_OTHER.value),
+        ("Weight on the question (%)", "weight_on_question", RECALL_QUESTION.value),
+        ("Match has the highest weight of the pairs (%)", "match_on_top", RECALL_ON_TOP.value),
+    ):
+        learned_found, uniform_found = (_percent(seen, field) for seen in (of_learned, of_uniform))
+        row = _row(quantity, learned_found, uniform_found, article, same=same)
+        if field == "accuracy" and same:
+            row["Article, uniform"] = ABLATION_UNIFORM.value
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def measured_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the measurements as text."""
+    words = table.astype(object)
+    for place, row in table.iterrows():
+        steps = row[QUANTITY] == SOLVED
+        for column in ("Learned", "Uniform"):
+            words.loc[place, column] = _number(row[column], ",.0f" if steps else ".1f")
+        for column in ("Article, learned", "Article, uniform"):
+            words.loc[place, column] = _number(row[column], "g")
+    in_article = words["Article, learned"]
+    has_figure = table["Article, learned"].notna()
+    about = table[QUANTITY].str.startswith("Weight") & has_figure
+    words.loc[about, "Article, learned"] = "about " + in_article[about]
+    words.loc[has_figure & (table[QUANTITY] == SOLVED), "Article, learned"] += " at most"
+    return words
+
+
+def weights(
+    of_learned: Evaluation | None, of_uniform: Evaluation | None, settings: TrainSettings
+) -> pd.DataFrame:
+    """Return the mean weight on each kind of position, one row for each who and position.
+
+    ``Who`` is learned, uniform, or article; the article only for its own task.
+    """
+    rows = []
+    for who, seen in (("learned", of_learned), ("uniform", of_uniform)):
+        if seen is not None:
+            found = (seen.weight_on_match, seen.weight_on_other, seen.weight_on_question)
+            rows += _positions(who, [np.nan if w is None else 100 * w for w in found])
+    if is_articles_task(settings):
+        articles = [RECALL_MATCH.value, RECALL_OTHER.value, RECALL_QUESTION.value]
+        rows += _positions("article", articles)
+    return pd.DataFrame(rows, columns=["Who", "Position", "Meaning", WEIGHT])
+
+
+def curve_sentence(
+    learned: Sequence[Checkpoint], uniform: Sequence[Checkpoint], settings: TrainSettings
+) -> str:
+    """Say where both runs are."""
+    if not learned:
+        return "No checkpoint yet."
+    parts = [f"Step {learned[-1].step:,} of {settings.n_steps:,}:"]
+    parts.append(f"learned {100 * learned[-1].accuracy:.1f} % right")
+    if uniform:
+        parts.append(f"and uniform {100 * uniform[-1].accuracy:.1f} %.")
+    else:
+        parts[-1] += "."
+    solved = solved_at(learned)
+    if not np.isnan(solved):
+        parts.append(f"The learned head had every test sequence right at step {solved:,.0f}.")
+    return " ".join(parts)
+
+
+def weights_sentence(of_learned: Evaluation | None) -> str:
+    """Say where the learned head looks."""
+    if of_learned is None:
+        return "The fresh sequences are asked when the training has ended."
+    seen = of_learned
+    return (
+        f"Over {seen.n_sequences:,} fresh sequences the learned head puts "
+        f"{100 * seen.weight_on_match:.1f} % of the question's weight on the matching pair and "
+        f"{100 * seen.weight_on_question:.1f} % on the question itself; the match has the highest "
+        f"weight of the pairs in {100 * seen.match_on_top:.1f} % of them."
+    )
+
+
+def solved_at(checkpoints: Sequence[Checkpoint]) -> float:
+    """Return the step of the first checkpoint with every test sequence right, or NaN."""
+    return next((float(point.step) for point in checkpoints if point.accuracy == 1), np.nan)
+
+
+def is_articles_task(settings: TrainSettings) -> bool:
+    """Whether pairs, keys and values are the article's; it does not give its other settings."""
+    return (settings.n_pairs, settings.n_keys, settings.n_values) == (3, 8, 8)
+
+
+def _mark(series: str, step: int, accuracy: float, loss: float) -> dict[str, object]:
+    words = f"{series} {accuracy:.1f} %"
+    return {"Series": series, STEP: step, ACCURACY: accuracy, LOSS: loss, "Words": words}
+
+
+def _row(
+    quantity: str,
+    learned: float,
+    uniform: float,
+    article: float,
+    *,
+    same: bool,
+) -> dict[str, object]:
+    return {
+        QUANTITY: quantity,
+        "Learned": learned,
+        "Uniform": uniform,
+        "Article, learned": article if same else np.nan,
+        "Article, uniform": np.nan,
+    }
+
+
+def _percent(evaluation: Evaluation | None, field: str) -> float:
+    value = None if evaluation is None else getattr(evaluation, field)
+    return np.nan if value is None else 100 * value
+
+
+def _positions(who: str, percent: list[float]) -> list[dict[str, object]]:
+    names = ("matching pair", "other pairs", "question")
+    labels = ("the matching pair", "each other pair", "the question")
+    return [
+        {"Who": who, "Position": label, "Meaning": name, WEIGHT: value}
+        for name, label, value in zip(names, labels, percent, strict=True)
+    ]
+
+
+def _number(value: float, form: str) -> str:
+    return "—" if np.isnan(value) else format(value, form)
