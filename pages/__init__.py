@@ -65,8 +65,11 @@ def open_page(path: str) -> Page:
     """
     page = {page.path: page for page in (HOME, *PAGES)}[path]
     tab = page.title if page is HOME else f"{page.title} · {HOME.title}"
-    sidebar = "collapsed" if presenting() else SIDEBAR_WIDTH
-    st.set_page_config(page_title=tab, layout="wide", initial_sidebar_state=sidebar)
+    st.set_page_config(
+        page_title=tab,
+        layout="wide",
+        initial_sidebar_state="collapsed" if presenting() else SIDEBAR_WIDTH,
+    )
     settle()
     enlarge()
     with st.sidebar:

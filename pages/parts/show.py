@@ -12,11 +12,7 @@ from core.charts.style import spec
 from pages.parts.present import presenting
 
 # On a projector: the sizes of Vega's text, and how much taller a chart is drawn.
-_LARGE_TEXT = {
-    "axis": {"labelFontSize": 17, "titleFontSize": 18},
-    "legend": {"labelFontSize": 17, "titleFontSize": 18},
-    "text": {"fontSize": 17},
-}
+_LARGE_TEXT = {"labelFontSize": 17, "titleFontSize": 18}
 _TALLER = 1.3
 
 
@@ -31,7 +27,8 @@ def _spec_of(
     """Build a chart once for all visits."""
     specification = spec(_make(*args))
     if large:
-        specification["config"] = _LARGE_TEXT
+        for part in specification["config"].values():
+            part.update(_LARGE_TEXT)
         if isinstance(specification.get("height"), int | float):
             specification["height"] *= _TALLER
     return specification
