@@ -23,6 +23,7 @@ from core.row_blocks import BLOCK_SIZE, attention_by_row_blocks
 METHODS = ("formula", "row blocks")
 MIB = 2**20  # bytes in a MiB
 FLOAT_BYTES = 4  # bytes in a float32
+MOST_TRACED = 3  # repeats that measure memory as well; memory scatters less than time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +76,8 @@ class Run:
 
     n: int  # tokens
     method: str  # one of METHODS
-    repeat: int  # 1, 2, … for a timed run; 0 for the untimed one that measures memory
+    repeat: int  # 1, 2, …
+    traced: bool  # whether it measures memory, untimed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +87,13 @@ class Measurement:
     n: int  # tokens
     method: str  # one of METHODS
     predicted_bytes: int  # most memory held at once beyond q, k and v, by arithmetic
-    peak_bytes: int  # the same, measured
+    peaks: tuple[int, ...]  # the same in bytes, measured in every traced run so far
     seconds: tuple[float, ...] = ()  # every timed run so far, in order
+
+    @property
+    def peak_bytes(self) -> int:
+        """Return the least of the measured peaks: whatever else the process did only adds."""
+        return min(self.peaks)
 
     @property
     def fastest(self) -> float:
@@ -109,13 +116,15 @@ class CostSnapshot:
 def planned_runs(settings: ContextSettings) -> tuple[Run, ...]:
     """Return all runs in the order in which they are made.
 
-    First every size and method once, untimed; then all of them again for each repeat. So a
-    moment in which the machine is busy with something else falls on one repeat of a few sizes and
-    not on all repeats of one.
+    Every size and method once, then all of them again for each repeat. So a moment in which the
+    machine is busy with something else falls on one repeat of a few sizes and not on all repeats
+    of one. The first repeats begin with runs that are traced and not timed; the very first of them
+    also warms the caches.
     """
     return tuple(
-        Run(n=n, method=method, repeat=repeat)
-        for repeat in range(settings.n_repeats + 1)
+        Run(n=n, method=method, repeat=repeat, traced=traced)
+        for repeat in range(1, settings.n_repeats + 1)
+        for traced in ((True, False) if repeat <= MOST_TRACED else (False,))
         for n in settings.sizes
         for method in settings.methods_at(n)
     )
@@ -179,28 +188,23 @@ def measure_steps(
     started = calendar()
     results: dict[tuple[int, str], Measurement] = {}
     differences: dict[int, float] = {}
-    output: Floats | None = None  # of the first method at a size, for the second's to compare
+    by_formula: Floats | None = None  # its output at the size whose row blocks come next
     for i, run in enumerate(plan):
         calculate = _calculation(run, settings, q[: run.n], k[: run.n], v[: run.n])
-        if run.repeat == 0:
-            mine, peak_bytes = measure_peak_bytes(calculate)
-            if run.method == METHODS[0]:
-                output = mine
-            elif output is not None:
-                differences = {**differences, run.n: float(np.abs(output - mine).max())}
-                output = None
-            results[run.n, run.method] = Measurement(
-                n=run.n,
-                method=run.method,
-                predicted_bytes=predicted_peak_bytes(run.n, run.method, settings),
-                peak_bytes=peak_bytes,
-            )
+        result = results.get((run.n, run.method)) or _nothing_yet(run, settings)
+        if run.traced:
+            output, peak_bytes = measure_peak_bytes(calculate)
+            if run.method == "formula":
+                by_formula = output
+            elif by_formula is not None:
+                differences = {**differences, run.n: float(np.abs(by_formula - output).max())}
+                by_formula = None
+            result = replace(result, peaks=(*result.peaks, peak_bytes))
         else:
             start = clock()
             calculate()
-            seconds = clock() - start
-            before = results[run.n, run.method]
-            results[run.n, run.method] = replace(before, seconds=(*before.seconds, seconds))
+            result = replace(result, seconds=(*result.seconds, clock() - start))
+        results[run.n, run.method] = result
         yield CostSnapshot(
             settings=settings,
             started=started,
@@ -275,6 +279,15 @@ def fitted_exponent(sizes: list[int], seconds: list[float]) -> tuple[float, floa
     residuals = y - y.mean() - exponent * x
     variance = float(residuals @ residuals) / (len(sizes) - 2)
     return exponent, math.sqrt(variance / float(x @ x))
+
+
+def _nothing_yet(run: Run, settings: ContextSettings) -> Measurement:
+    return Measurement(
+        n=run.n,
+        method=run.method,
+        predicted_bytes=predicted_peak_bytes(run.n, run.method, settings),
+        peaks=(),
+    )
 
 
 def _calculation(

@@ -73,7 +73,7 @@ def attention_by_row_blocks(
         # Every n_threads-th block, since with a mask the later blocks cost more.
         for start in starts[thread::n_threads]:
             rows = slice(start, min(start + block_size, n))
-            _attend(q, k, v, rows, causal=causal, buffer=buffer, output=output[rows])
+            attend_rows(q, k, v, rows, causal=causal, buffer=buffer, output=output[rows])
 
     n_workers = min(n_threads, len(starts))
     if n_workers == 1:
@@ -84,7 +84,7 @@ def attention_by_row_blocks(
     return output
 
 
-def _attend(
+def attend_rows(
     q: Floats,
     k: Floats,
     v: Floats,

@@ -1,6 +1,288 @@
-"""Opens the page."""
+"""What does a context twice as long cost? Measure one head, with and without its n × n table."""
 
+import streamlit as st
+
+from core.charts import context_cost as charts
+from core.context_cost import ContextSettings, measure_steps
+from core.formula import attention_by_formula
+from core.pattern_memory import PatternSettings, pattern_memory
+from core.row_blocks import attend_rows, attention_by_row_blocks
+from core.tables import context_cost as tables
+from core.tables import pattern_memory as pattern_tables
 from pages import close_page, open_page
+from pages.parts.context_cost import (
+    POLL_SECONDS,
+    SIZES,
+    Visit,
+    follow,
+    largest_that_fits,
+    memory_cap,
+)
+from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_from
+from pages.parts.glossary import glossary
+from pages.parts.lesson import Choose, ask, compare, try_this
+from pages.parts.show import show_chart, show_limits, show_source, show_table
 
-open_page("pages/context_cost.py")
-close_page("pages/context_cost.py")
+CONTROLS = (
+    Choice(
+        key="n_largest",
+        label="Largest size (tokens)",
+        options=SIZES,
+        default=4096,
+        kind="slider",
+        help="Measured from 256 tokens up to here, doubling each time.",
+    ),
+    Slider(key="n_repeats", label="Repeats (timed runs of each)", low=1, high=20, default=5),
+    Choice(
+        key="d_k",
+        label="d_k (numbers in a query, key or value)",
+        options=(16, 32, 64, 128, 256),
+        default=128,
+        kind="slider",
+    ),
+    Choice(
+        key="block_size",
+        label="Rows in a block",
+        options=(1, 8, 16, 32, 64, 128, 256, 512, 1024),
+        default=128,
+        kind="slider",
+        help="How many query rows the row blocks compute at once.",
+    ),
+    Slider(
+        key="n_threads",
+        label="Threads for row blocks",
+        low=1,
+        high=4,
+        default=1,
+        help="NumPy's matrix product already uses every core by itself, so more threads can slow "
+        "it down. The output is bit-identical for any number.",
+    ),
+    Slider(
+        key="seed",
+        label="Seed",
+        low=0,
+        high=99,
+        default=0,
+        help="Fixes the random queries, keys and values. The cost does not depend on them.",
+    ),
+)
+PATTERN_CONTROLS = (
+    Choice(
+        key="context",
+        label="Context (tokens)",
+        options=tuple(2**i for i in range(8, 21)),
+        default=2048,
+        kind="slider",
+    ),
+    Slider(key="n_heads", label="Heads in a layer", low=1, high=128, default=96),
+    Slider(key="n_layers", label="Layers", low=1, high=128, default=96),
+    Choice(
+        key="bytes_per_entry",
+        label="Bytes an entry",
+        options=(1, 2, 4, 8),
+        default=2,
+        kind="radio",
+    ),
+)
+
+PREDICTION = Choose(
+    question="The context becomes twice as long. How much longer does one head take by the "
+    "formula?",
+    answers=(
+        "About as long: the head is the same",
+        "Twice as long: twice the tokens",
+        "Four times as long",
+        "Eight times as long",
+    ),
+)
+WHY = (
+    "The table has n × n entries, so twice the tokens are four times the entries. At small sizes "
+    "fixed costs hide this; a table that outgrows the processor's cache can cost more than that."
+)
+
+
+def show_status(visit: Visit) -> None:
+    """Say how far the measurement is, beside the one button that fits."""
+    words, button = st.columns([3, 1], vertical_alignment="center")
+    with words:
+        if visit.refused:
+            st.warning(visit.refused)
+        elif visit.progress and visit.progress.error:
+            st.warning(visit.progress.error)
+        elif visit.progress and visit.progress.place:
+            st.progress(0.0, tables.queue_sentence(visit.progress.place))
+        elif visit.live:
+            done = visit.snapshot.share_done if visit.snapshot else 0.0
+            st.progress(done, tables.progress_sentence(visit.snapshot))
+        elif visit.snapshot:
+            st.progress(
+                visit.snapshot.share_done,
+                tables.when_sentence(visit.snapshot, visit.asked, st.context.timezone),
+            )
+        else:
+            st.progress(0.0, "Stopped before the first run.")
+    if visit.live:
+        button.button("Stop", on_click=visit.stop, width="stretch")
+    else:
+        button.button(
+            "Measure again", on_click=visit.start, kwargs={"again": True}, width="stretch"
+        )
+
+
+def show_times(visit: Visit) -> None:
+    """Follow the measurement, and show the times so far."""
+    was_live = visit.live
+    visit.poll()
+    show_status(visit)
+    show_chart(
+        charts.time,
+        tables.time_points(visit.snapshot),
+        key="times_chart",
+        says=tables.time_sentence(visit.snapshot),
+        alt_text="Time against the number of tokens, both logarithmic: every run by the formula "
+        "and by row blocks, lines through the fastest, and a dashed line that grows as n².",
+    )
+    scattered = tables.scatter_sentence(visit.result) if visit.result else None
+    if scattered:
+        st.info(scattered)
+    ratios = tables.ratios(visit.snapshot)
+    show_table(ratios, key="doublings", display=tables.ratios_in_words(ratios))
+    with st.expander("Every run"):
+        show_table(tables.times(visit.snapshot), key="context_times")
+    if was_live and not visit.live:
+        st.rerun()
+
+
+def show_memory(visit: Visit) -> None:
+    """Show the memory measured so far beside the predictions."""
+    show_chart(
+        charts.memory,
+        tables.memory_points(visit.settings, visit.snapshot),
+        key="memory_chart",
+        says=tables.memory_sentence(visit.snapshot),
+        alt_text="Peak memory against the number of tokens, both logarithmic: predicted lines and "
+        "measured points of the formula and of row blocks, and this server's memory cap.",
+    )
+    with st.expander("Measured beside predicted"):
+        show_table(tables.memory(visit.snapshot), key="context_memory")
+
+
+page = open_page("pages/context_cost.py")
+glossary("token", "n", "n²", "d_k", "head", "pattern", "row block", "float32", "MiB, GiB", "seed")
+st.markdown(
+    "Every token looks at every token before it, so the pattern is a table of n × n. One head is "
+    "measured on this server as n doubles, in two ways that give the same output: the formula, "
+    "which makes the table, and row blocks, which never do."
+)
+left, right = st.columns([1, 2], gap="large")
+with left:
+    cap_mib, complaint = memory_cap()
+    if complaint:
+        st.warning(complaint)
+    values = {**draw(CONTROLS), "memory_cap_mib": cap_mib}
+    values = keep_at_most(values, CONTROLS, "n_largest", largest_that_fits(values))
+    settings = settings_from(ContextSettings, CONTROLS, values)
+    try_this(
+        CONTROLS,
+        ("16,384: what no longer fits?", {"n_largest": 16384}),
+        ("One row in a block: what is lost?", {"block_size": 1, "n_largest": 2048}),
+        ("A block as tall as the table?", {"block_size": 1024, "n_largest": 1024}),
+        ("Two threads: faster or slower?", {"n_threads": 2}),
+    )
+
+with right:
+    waiting = ask(page.title, PREDICTION, CONTROLS, values)
+if waiting:
+    close_page(page.path)
+    st.stop()
+
+visit = follow(settings)
+with right:
+    st.fragment(show_times, run_every=POLL_SECONDS if visit.live else None)(visit)
+    if visit.result:
+        compare(page.title, tables.doubling_sentence(visit.result), WHY)
+    for sentence in tables.left_out_sentences(settings):
+        st.caption(sentence)
+
+st.subheader("Where the memory goes", anchor=False)
+st.markdown(
+    "Inside its softmax the formula holds three tables of n × n. Row blocks hold one block of rows "
+    "and throw it away before they begin the next."
+)
+st.fragment(show_memory, run_every=POLL_SECONDS if visit.live else None)(visit)
+
+st.subheader("The row blocks, one by one", anchor=False)
+st.markdown(
+    "Drawn for 32 tokens. Move the row: its block is computed from the queries left of it and the "
+    "keys and values above it, and only its output is kept."
+)
+show_chart(
+    charts.row_blocks,
+    tables.block_cells(),
+    key="row_blocks_chart",
+    says="The arithmetic is still n², halved by the mask. What changed is how much must be held.",
+    alt_text="The table of 32 × 32 scores, with queries left of it, keys and values above it and "
+    "the output right of it. Colours mark what is in memory, thrown away, to come or never "
+    "computed, as the block moves down.",
+)
+
+st.subheader("All patterns of GPT-3 at once", anchor=False)
+st.markdown(
+    "One table for each head in each layer, if a program kept them all. The defaults are GPT-3's."
+)
+left, right = st.columns([1, 2], gap="large")
+with left:
+    pattern_values = draw(PATTERN_CONTROLS)
+    counted = pattern_memory(settings_from(PatternSettings, PATTERN_CONTROLS, pattern_values))
+with right:
+    st.markdown(pattern_tables.all_patterns_sentence(counted))
+    show_table(
+        pattern_tables.all_patterns(counted),
+        key="all_patterns",
+        display=pattern_tables.all_patterns_in_words(counted),
+    )
+    st.markdown("One head in one layer, in float32:")
+    show_table(
+        pattern_tables.patterns(),
+        key="one_pattern",
+        formats={"Tokens": "localized", "Entries": "localized"},
+    )
+
+st.subheader("The same on a GPU: FlashAttention", anchor=False)
+st.markdown(
+    "Table 21 of the FlashAttention paper ([arXiv 2205.14135](https://arxiv.org/abs/2205.14135)) "
+    "prints the memory of attention for 16 sequences, 8 heads and 64 numbers a head. Counting "
+    "16 · 8 · (4 · n² · 2 + 10 · n · 64 · 2) bytes, four tables and ten vectors a token at 2 bytes "
+    "a number, gives every number of the standard one."
+)
+flash = pattern_tables.flash()
+show_table(flash, key="flash_attention", display=pattern_tables.flash_in_words(flash))
+st.caption(
+    "FlashAttention: 209 MiB for each 1,024 tokens, from 1,024 upward. That is 16 · 8 · n · "
+    "(13 · 64 · 2 + 2 · 4) bytes: thirteen vectors and two float32 a token. Both formulas are "
+    "our reading of the printed numbers. Its memory no longer grows as n²; its time still does, "
+    "× 3.9 a doubling."
+)
+
+show_limits(
+    (
+        "The times depend on this machine and on who else uses it: another visitor, another "
+        "program or this page drawing itself can double a run. Every repeat is shown; lines and "
+        "ratios use the fastest.",
+        "NumPy on a CPU, 32-bit floats, one head. GPU kernels have other speeds; only the shape "
+        "of the curve carries over, since their arithmetic grows as n² too.",
+        "Below about 1,000 tokens fixed costs count, and at some size the table outgrows the "
+        "processor's cache. So a ratio can lie well below or above 4.",
+        "The article gives no times, repeats or machine, only the ratios.",
+        "Peak memory is what NumPy and Python allocate beyond the queries, keys and values, "
+        "traced in a run of its own; whatever else this server allocates in that moment is "
+        "counted too, and the matrix library's own working memory is not.",
+        f"This server's memory cap is {cap_mib:,} MiB; whoever runs it can set another with the "
+        "environment variable ATTENTION_LAB_MEMORY_CAP_MIB. The formula at the article's 8,192 "
+        "tokens needs about 800.",
+        "The 72 GiB are arithmetic on a program that would store every pattern. No production "
+        "system does.",
+    )
+)
+show_source(attention_by_formula, attention_by_row_blocks, attend_rows, measure_steps)
+close_page(page.path)

@@ -47,10 +47,10 @@ def snapshot(seconds):
     return CostSnapshot(
         settings=ContextSettings(),
         started=0.0,
-        run=Run(n=256, method="formula", repeat=1),
+        run=Run(n=256, method="formula", repeat=1, traced=False),
         share_done=1.0,
         measurements=tuple(
-            Measurement(n=n, method="formula", predicted_bytes=1, peak_bytes=1, seconds=times)
+            Measurement(n=n, method="formula", predicted_bytes=1, peaks=(1,), seconds=times)
             for n, times in seconds.items()
         ),
         differences={},
@@ -62,7 +62,7 @@ def test_every_planned_run_is_made_once_and_every_repeat_returned():
     clock = FakeClock()
     steps = list(measure_steps(settings, clock=clock, calendar=lambda: 1234.5))
     assert [step.run for step in steps] == list(planned_runs(settings))
-    assert len(steps) == 3 * 2 * (1 + 2)  # sizes × methods × (memory and two repeats)
+    assert len(steps) == 3 * 2 * 2 * 2  # sizes × methods × repeats × (traced and timed)
     assert clock.calls == 2 * 3 * 2 * 2  # a start and an end for each timed run
     assert {step.started for step in steps} == {1234.5}
     last = steps[-1]
@@ -70,21 +70,51 @@ def test_every_planned_run_is_made_once_and_every_repeat_returned():
         (n, method) for n in (8, 16, 32) for method in METHODS
     ]
     # Calls 1 and 2 are 1 apart, 3 and 4 are 3 apart, and so on, in the order of the plan.
-    timed = [run for run in planned_runs(settings) if run.repeat > 0]
+    timed = [run for run in planned_runs(settings) if not run.traced]
     for measured in last.measurements:
         mine = [
             i for i, run in enumerate(timed) if (run.n, run.method) == (measured.n, measured.method)
         ]
         assert measured.seconds == tuple(2.0 * i + 1 for i in mine)
+        assert len(measured.peaks) == 2
+
+
+def test_memory_is_measured_in_the_first_repeats_and_time_in_all():
+    last = list(measure_steps(ContextSettings(**{**SMALL, "n_repeats": 5})))[-1]
+    assert {(len(m.peaks), len(m.seconds)) for m in last.measurements} == {(3, 5)}
+    once = list(measure_steps(ContextSettings(**{**SMALL, "n_repeats": 1})))[-1]
+    assert {(len(m.peaks), len(m.seconds)) for m in once.measurements} == {(1, 1)}
 
 
 def test_results_grow_run_by_run():
     steps = list(measure_steps(ContextSettings(**SMALL)))
-    n_timed = [sum(len(m.seconds) for m in step.measurements) for step in steps]
-    assert n_timed == [0] * 6 + list(range(1, 13))
+    counts = [sum(len(m.seconds) + len(m.peaks) for m in step.measurements) for step in steps]
+    assert counts == list(range(1, 25))
     shares = [step.share_done for step in steps]
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] == 1
+
+
+def test_the_peak_is_the_least_measured_and_the_time_the_shortest():
+    measured = Measurement(
+        n=8, method="formula", predicted_bytes=1, peaks=(5, 3, 4), seconds=(2.0, 1.0)
+    )
+    assert measured.peak_bytes == 3
+    assert measured.fastest == 1.0
+
+
+def test_nothing_traced_is_timed(monkeypatch):
+    """Tracing slows a run, so no timed run may be traced."""
+    traced = []
+
+    def recorded(q, k, v):
+        traced.append(tracemalloc.is_tracing())
+        return attention_by_formula(q, k, v)
+
+    monkeypatch.setattr(context_cost, "attention_by_formula", recorded)
+    settings = ContextSettings(**SMALL)
+    list(measure_steps(settings))
+    assert traced == [run.traced for run in planned_runs(settings) if run.method == "formula"]
 
 
 def test_both_methods_give_the_same_output_at_every_size():
@@ -130,7 +160,7 @@ def test_block_size_and_threads_reach_the_row_blocks(monkeypatch):
 
     monkeypatch.setattr(context_cost, "attention_by_row_blocks", recorded)
     list(measure_steps(ContextSettings(**SMALL, block_size=5, n_threads=2)))
-    assert seen == [{"block_size": 5, "n_threads": 2}] * 9
+    assert seen == [{"block_size": 5, "n_threads": 2}] * 12
 
 
 @pytest.mark.parametrize("method", METHODS)

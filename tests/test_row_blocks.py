@@ -105,7 +105,7 @@ def test_the_output_is_bit_identical_for_any_number_of_threads(n, block_size, dt
 
 def test_the_blocks_really_run_on_several_threads(monkeypatch):
     seen = set()
-    attend = row_blocks._attend
+    attend = row_blocks.attend_rows
 
     def recorded(*args, **kwargs):
         seen.add(threading.get_ident())
@@ -113,7 +113,7 @@ def test_the_blocks_really_run_on_several_threads(monkeypatch):
         attend(*args, **kwargs)
 
     barrier = threading.Barrier(2)
-    monkeypatch.setattr(row_blocks, "_attend", recorded)
+    monkeypatch.setattr(row_blocks, "attend_rows", recorded)
     q, k, v = qkv(8, 4)
     attention_by_row_blocks(q, k, v, block_size=4, n_threads=2)
     assert len(seen) == 2

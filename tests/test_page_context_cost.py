@@ -1,0 +1,178 @@
+"""The context-cost page measures on this server, says when, waits its turn, stops and goes on."""
+
+import threading
+import time
+
+import pytest
+
+from core.context_cost import ContextSettings, doublings
+from core.pattern_memory import PatternSettings, pattern_memory
+from core.tables import context_cost as tables
+from pages.parts import context_cost as parts
+from pages.parts.server import measuring_service
+from tests.page_helpers import opened, words
+
+SMALL = {"n_largest": "512", "n_repeats": "1"}
+
+
+@pytest.fixture(autouse=True)
+def no_service_left_over():
+    measuring_service.clear()
+    yield
+    measuring_service.clear()
+
+
+def until(app, label):
+    """Rerun the page until it has a button with this label; bounded."""
+    for _ in range(600):
+        if any(button.label == label for button in app.button):
+            return app
+        time.sleep(0.05)
+        app.run()
+    raise AssertionError(f"no button {label}: {words(app)}")
+
+
+def press(app, label):
+    button = next(button for button in app.button if button.label == label)
+    return button.click().run()
+
+
+def progress_texts(app):
+    return [element.proto.text for element in app.get("progress")]
+
+
+def test_the_page_shows_the_numbers_that_were_measured():
+    app = until(opened("context_cost", **SMALL), "Measure again")
+    assert not app.exception
+    snapshot = app.session_state[parts.VISIT].snapshot
+    assert snapshot.settings == ContextSettings(n_largest=512, n_repeats=1)
+    table = next(t.value for t in app.table if "Article (×)" in t.value)
+    for method, column in (
+        ("formula", "Formula, here (×)"),
+        ("row blocks", "Row blocks, here (×)"),
+    ):
+        assert table[column].tolist()[0] == f"{doublings(snapshot, method)[256, 512]:.2f}"
+    assert tables.time_sentence(snapshot) in words(app)
+    assert tables.memory_sentence(snapshot) in words(app)
+    assert tables.doubling_sentence(snapshot) in words(app)
+    assert progress_texts(app)[0].startswith("Measured on this server at ")
+    assert "before you asked" not in progress_texts(app)[0]
+
+
+def test_a_second_visitor_sees_the_first_ones_numbers_as_such():
+    first = until(opened("context_cost", **SMALL), "Measure again")
+    second = until(opened("context_cost", **SMALL), "Measure again")
+    assert second.session_state[parts.VISIT].snapshot == first.session_state[parts.VISIT].snapshot
+    assert "before you asked: another visitor" in progress_texts(second)[0]
+    press(second, "Measure again")
+    until(second, "Measure again")
+    assert second.session_state[parts.VISIT].snapshot != first.session_state[parts.VISIT].snapshot
+    assert "before you asked" not in progress_texts(second)[0]
+
+
+def test_one_measures_at_a_time_and_the_others_see_their_place():
+    gate = threading.Event()
+
+    def blocked():
+        gate.wait(30)
+        yield None
+
+    service = measuring_service()
+    busy = service.submit("busy", blocked, "somebody")
+    try:
+        app = opened("context_cost", **SMALL)
+        assert "Yours is number 1 in the queue" in progress_texts(app)[0]
+        later = opened("context_cost", n_largest="1024", n_repeats="1")
+        assert "Yours is number 2 in the queue" in progress_texts(later)[0]
+    finally:
+        gate.set()
+        service.leave(busy, "somebody")
+    until(app, "Measure again")
+    assert progress_texts(app)[0].startswith("Measured on this server")
+
+
+def test_a_full_queue_is_said_in_a_sentence_and_the_rest_of_the_page_stands():
+    gate = threading.Event()
+
+    def blocked():
+        gate.wait(30)
+        yield None
+
+    service = measuring_service()
+    jobs = [service.submit(i, blocked, "somebody") for i in range(65)]
+    try:
+        app = opened("context_cost", **SMALL)
+        assert "as many as this server takes" in words(app)
+        assert not app.exception
+        assert "72 GiB" in words(app)
+    finally:
+        gate.set()
+        for job in jobs:
+            service.leave(job, "somebody")
+
+
+def test_a_measurement_can_be_stopped_and_keeps_what_it_has():
+    gate = threading.Event()
+    app = opened("context_cost", **SMALL)
+    until(app, "Measure again")
+    visit = app.session_state[parts.VISIT]
+
+    def two_steps():
+        yield visit.snapshot
+        gate.wait(30)
+        yield visit.snapshot
+
+    # A measurement that stays live until it is stopped.
+    visit.job = measuring_service().submit("held", two_steps, visit.watcher)
+    try:
+        app.run()
+        press(app, "Stop")
+        assert not app.exception
+        assert any(button.label == "Measure again" for button in app.button)
+        assert visit.job is None
+    finally:
+        gate.set()
+
+
+def test_moving_a_slider_leaves_the_measurement_and_begins_another():
+    app = until(opened("context_cost", **SMALL), "Measure again")
+    app.slider(key="seed").set_value(7).run()
+    until(app, "Measure again")
+    assert app.session_state[parts.VISIT].settings.seed == 7
+    assert app.session_state[parts.VISIT].result.settings.seed == 7
+
+
+def test_the_cap_of_the_server_limits_the_formula(monkeypatch):
+    monkeypatch.setenv(parts.CAP_VARIABLE, "8")
+    app = until(opened("context_cost", n_largest="1024", n_repeats="1"), "Measure again")
+    assert "At 1,024 tokens the formula is left out: it needs 15 MiB" in words(app)
+    assert "memory cap is 8 MiB" in words(app)
+
+
+def test_a_size_beyond_the_cap_becomes_the_largest_allowed_one(monkeypatch):
+    monkeypatch.setenv(parts.CAP_VARIABLE, "8")
+    app = opened("context_cost", n_largest="16384", n_repeats="1")
+    assert not app.exception
+    assert "“Largest size (tokens)” can be at most 2,048 here. You chose 16,384" in words(app)
+
+
+def test_a_cap_too_small_for_anything_is_said_in_a_sentence(monkeypatch):
+    monkeypatch.setenv(parts.CAP_VARIABLE, "1")
+    app = opened("context_cost")
+    assert not app.exception
+    assert "must fit the memory cap (memory_cap_mib, 1 MiB), got 512" in words(app)
+
+
+@pytest.mark.parametrize("text", ["much", "-3", "0", "1.5", ""])
+def test_a_cap_that_is_no_number_is_said_and_the_default_used(monkeypatch, text):
+    monkeypatch.setenv(parts.CAP_VARIABLE, text)
+    assert parts.memory_cap() == (
+        512,
+        f"{parts.CAP_VARIABLE} must be a whole number of MiB above 0, got {text!r}; 512 is used.",
+    )
+
+
+def test_the_patterns_follow_their_sliders():
+    app = opened("context_cost", **SMALL, context="4096", n_heads="10", n_layers="3")
+    counted = pattern_memory(PatternSettings(context=4096, n_heads=10, n_layers=3))
+    assert f"{counted.entries:,} entries in 30 patterns" in words(app)
