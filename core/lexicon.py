@@ -27,7 +27,8 @@ MEANINGS = DIMENSIONS[5:]
 QUALITIES = DIMENSIONS[10:]
 D_MODEL = len(DIMENSIONS)
 
-RANDOM_ENTRY = 0.5  # standard deviation of a random entry: squared length 16 × 0.25 = 4
+RANDOM_ENTRY = 0.5  # standard deviation of an entry of a random vector: length about 2
+UNKNOWN_ENTRY = 0.25  # of an unknown word: length about 1, so as not to drown out known words
 
 # One line for each set of words that share a vector; dimensions not named are 0.
 _ENTRIES: tuple[tuple[str, dict[str, float]], ...] = (
@@ -125,11 +126,11 @@ def word_vector(word: str, seed: int) -> NDArray[np.float64]:
     # Not hash(): Python salts it anew in every process. Lone surrogates are legal in a str.
     digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
     rng = np.random.default_rng([seed, int.from_bytes(digest[:16], "big")])
-    return rng.normal(0, RANDOM_ENTRY, D_MODEL)
+    return rng.normal(0, UNKNOWN_ENTRY, D_MODEL)
 
 
 def random_vectors(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return n random vectors (n, D_MODEL), of the same spread as those of unknown words."""
+    """Return n random vectors (n, D_MODEL)."""
     return rng.normal(0, RANDOM_ENTRY, (n, D_MODEL))
 
 

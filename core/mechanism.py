@@ -87,7 +87,8 @@ class RowSteps:
     token: Token
     q: NDArray[np.float64]  # (d_k,) the token's query
     dots: NDArray[np.float64]  # (n,) q·k
-    scores: NDArray[np.float64]  # (n,) q·k times the scale
+    divided: NDArray[np.float64]  # (n,) q·k ÷ √d_k, or q·k where the division is off
+    scores: NDArray[np.float64]  # (n,) divided times the score scale
     allowed: NDArray[np.bool_]  # (n,) whether the mask lets the token look
     exponentials: NDArray[np.float64]  # (n,) exp(score − largest allowed score), 0 where forbidden
     weights: NDArray[np.float64]  # (n,) each exponential over their sum
@@ -158,7 +159,9 @@ def explain_row(result: Mechanism, index: int) -> RowSteps:
     """Redo the row of the token at ``index`` (from 0), one key at a time."""
     q = result.steps.Q[index]
     dots = np.array([q @ k for k in result.steps.K])
-    scores = dots * score_factor(result.settings)
+    settings = result.settings
+    divided = dots / np.sqrt(settings.d_k) if settings.divide else dots
+    scores = divided * settings.score_scale
     allowed = np.isfinite(result.steps.masked_scores[index])
     exponentials = np.where(allowed, np.exp(np.minimum(scores - scores[allowed].max(), 0)), 0)
     weights = exponentials / exponentials.sum()
@@ -167,6 +170,7 @@ def explain_row(result: Mechanism, index: int) -> RowSteps:
         token=result.tokens[index],
         q=q,
         dots=dots,
+        divided=divided,
         scores=scores,
         allowed=allowed,
         exponentials=exponentials,
