@@ -5,6 +5,7 @@ A control's key is the name of the settings field it fills and of the parameter 
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -159,17 +160,21 @@ class Text(Control):
 AnyControl = Slider | Choice | Switch | Text
 
 
-def draw(controls: Sequence[AnyControl]) -> dict[str, Any]:
+def draw(controls: Sequence[AnyControl], first: int = 6) -> dict[str, Any]:
     """Draw the controls, a button back to the article's settings and the link; return the values.
 
     A value in the link that breaks a control's rule is replaced by the nearest allowed one, and a
-    note says so.
+    note says so. Those after the ``first`` are folded away.
     """
     _mend_link(controls)
-    values: dict[str, Any] = {
-        control.key: control.draw() if shown(control.key) else _from_link(control)
-        for control in controls
-    }
+    values: dict[str, Any] = {}
+    for control in controls[:first]:
+        values[control.key] = _value_of(control)
+    if controls[first:]:
+        # Folded, so that on a phone the first chart is not a dozen sliders away.
+        with _place_for_more(controls[first:]):
+            for control in controls[first:]:
+                values[control.key] = _value_of(control)
     if not presenting():
         st.button(
             "Back to the defaults",
@@ -256,9 +261,17 @@ def _mend_link(controls: Sequence[AnyControl]) -> None:
         st.info(plain(note))
 
 
-def _from_link(control: AnyControl) -> Value:
+def _value_of(control: AnyControl) -> Value:
+    if shown(control.key):
+        return control.draw()
     text = st.query_params.get(control.key)
     return control.default if text is None else control.read(text)
+
+
+def _place_for_more(controls: Sequence[AnyControl]) -> AbstractContextManager[object]:
+    if presenting():
+        return nullcontext()
+    return st.expander(f"{len(controls)} more controls")
 
 
 def _links(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
