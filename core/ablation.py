@@ -14,9 +14,9 @@ better than to name a most repeated value. Averaged over all sequences of values
 The ceiling is reached: an output that counts how often each value occurs is itself such an average,
 and its largest entry is a most repeated value. Which one is named in a tie does not matter.
 
-The counting follows the exponential generating function of words in which no letter occurs more
-than m times, (Σ_{j ≤ m} x^j / j!)^V (Flajolet and Sedgewick 2009, "Analytic Combinatorics",
-section II.3), one value at a time in whole numbers.
+The counting follows the exponential generating function of words over V letters in which none
+occurs more than m times, (Σ_{j ≤ m} x^j / j!)^V (Flajolet and Sedgewick 2009, "Analytic
+Combinatorics", section II.3), in whole numbers.
 """
 
 from dataclasses import dataclass
@@ -105,8 +105,7 @@ def ceiling_cases(n_pairs: int, n_values: int) -> tuple[CeilingCase, ...]:
     """
     n_pairs, n_values = _whole("n_pairs", n_pairs), _whole("n_values", n_values)
     at_most = [0] + [
-        _sequences_at_most(most, n_pairs, n_values)[n_values][n_pairs]
-        for most in range(1, n_pairs + 1)
+        _sequences_at_most(most, n_pairs, n_values)[n_pairs] for most in range(1, n_pairs + 1)
     ]
     return tuple(
         CeilingCase(largest=m, sequences=exactly, n_pairs=n_pairs, n_values=n_values)
@@ -118,19 +117,17 @@ def ceiling_cases(n_pairs: int, n_values: int) -> tuple[CeilingCase, ...]:
 def ceiling_map(max_pairs: int, max_values: int) -> tuple[CeilingCell, ...]:
     """Return the ceiling for 1 to ``max_pairs`` pairs and 2 to ``max_values`` values.
 
-    One table of counts holds every smaller one, so the map costs about as much as its last cell.
-
     >>> [str(cell.ceiling) for cell in ceiling_map(2, 3)]
-    ['1', '1', '3/4', '2/3']
+    ['1', '3/4', '1', '2/3']
     """
     max_pairs, max_values = _whole("max_pairs", max_pairs), _whole("max_values", max_values)
-    # at_most[m - 1][V][n]: sequences of n out of V values, none of them more than m times
-    at_most = [_sequences_at_most(m, max_pairs, max_values) for m in range(1, max_pairs + 1)]
     cells = []
-    for n in range(1, max_pairs + 1):
-        for V in range(2, max_values + 1):
+    for V in range(2, max_values + 1):
+        # at_most[m - 1][n]: sequences of n values, none of them more than m times
+        at_most = [_sequences_at_most(m, max_pairs, V) for m in range(1, max_pairs + 1)]
+        for n in range(1, max_pairs + 1):
             # E[largest] = Σ_{m ≥ 0} P(largest > m); m = 0 contributes 1.
-            above = sum(V**n - at_most[m - 1][V][n] for m in range(1, n))
+            above = sum(V**n - at_most[m - 1][n] for m in range(1, n))
             ceiling = Fraction(V**n + above, V**n * n)
             cells.append(CeilingCell(n_pairs=n, n_values=V, ceiling=ceiling))
     return tuple(cells)
@@ -191,23 +188,22 @@ def largest_counts(values: Ints, n_values: int) -> Ints:
     return largest
 
 
-def _sequences_at_most(most: int, n_pairs: int, n_values: int) -> list[list[int]]:
-    """Count sequences of n out of V values in which no value occurs more than ``most`` times.
+def _sequences_at_most(most: int, n_pairs: int, n_values: int) -> list[int]:
+    """Count sequences in which no value occurs more than ``most`` times.
 
     Returns:
-        A table [V][n] for V up to ``n_values`` and n up to ``n_pairs``.
+        [n], the count for n values in a row, for n up to ``n_pairs``.
     """
-    table = [[1] + [0] * n_pairs]
-    for _ in range(n_values):
-        fewer = table[-1]
-        # The new value takes j of the n places; the values before it share the rest.
-        table.append(
-            [
-                sum(comb(n, j) * fewer[n - j] for j in range(min(most, n) + 1))
-                for n in range(n_pairs + 1)
-            ]
+    # Euler's recurrence for a power of a power series (Knuth 1997, "The Art of Computer
+    # Programming", volume 2, section 4.7), times n!; the division leaves no remainder.
+    counts = [1]
+    for n in range(1, n_pairs + 1):
+        total = sum(
+            comb(n, j) * (j * (n_values + 1) - n) * counts[n - j]
+            for j in range(1, min(most, n) + 1)
         )
-    return table
+        counts.append(total // n)
+    return counts
 
 
 def _whole(name: str, count: int) -> int:

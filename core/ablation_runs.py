@@ -5,8 +5,9 @@ same training batches, and are scored on the same fresh sequences, so that what 
 them is the variant alone.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from core.ablation_scores import AblationRun, score_run
 from core.training import VARIANTS, TrainResult, TrainSettings, train_pieces
@@ -23,7 +24,7 @@ class AblationSettings:
 
     train: TrainSettings  # shared by all runs; its seed is the first one, its variant not used
     variants: tuple[str, ...] = VARIANTS  # in this order, at least one
-    n_seeds: int = 3  # runs of each variant, 1 … 20
+    n_seeds: int = 5  # runs of each variant, 1 … 20
 
     def __post_init__(self) -> None:
         if not isinstance(self.n_seeds, int) or not 1 <= self.n_seeds <= MAX_SEEDS:
@@ -80,8 +81,16 @@ def run_steps(runs: Iterable[TrainSettings]) -> Generator[AblationStep | None, N
             except StopIteration as end:
                 result = end.value
             else:
-                yield checkpoint and AblationStep(
-                    n_done=i, n_runs=len(runs), settings=settings, step=checkpoint.step, run=None
+                yield (
+                    None
+                    if checkpoint is None
+                    else AblationStep(
+                        n_done=i,
+                        n_runs=len(runs),
+                        settings=settings,
+                        step=checkpoint.step,
+                        run=None,
+                    )
                 )
         yield AblationStep(
             n_done=i + 1,
@@ -97,6 +106,28 @@ def finished(steps: Iterable[AblationStep | None]) -> tuple[AblationRun, ...]:
     return tuple(step.run for step in steps if step is not None and step.run is not None)
 
 
+def share_done(steps: Sequence[AblationStep]) -> float:
+    """Return how much of a series of runs these reports cover, 0 … 1."""
+    if not steps:
+        return 0.0
+    last = steps[-1]
+    under_way = 0.0 if last.run else last.step / max(1, last.settings.n_steps)
+    return min(1.0, (last.n_done + under_way) / last.n_runs)
+
+
+def alike(one: TrainSettings, other: TrainSettings) -> bool:
+    """Say whether two runs may lie on one map: the same but for task, seed and variant."""
+    same_task = replace(
+        one,
+        n_pairs=other.n_pairs,
+        n_keys=other.n_keys,
+        n_values=other.n_values,
+        seed=other.seed,
+        variant=other.variant,
+    )
+    return same_task == other
+
+
 def cell_run(settings: TrainSettings) -> TrainSettings:
     """Return the uniform run that measures these settings' cell of the map of the ceiling."""
     return replace(settings, variant="uniform")
@@ -105,8 +136,10 @@ def cell_run(settings: TrainSettings) -> TrainSettings:
 def map_runs(settings: TrainSettings) -> tuple[TrainSettings, ...]:
     """Return a uniform run for each of 35 cells spread over the map of the ceiling.
 
-    The runs differ from ``settings`` in pairs and values, and in keys where they need more.
+    The runs differ from ``settings`` in pairs and values, and in keys where they need more. Each
+    has its own seed: one seed draws alike for like tasks, and all cells would err the same way.
     """
+    cells = product(MAP_PAIRS, MAP_VALUES)
     return tuple(
         cell_run(
             replace(
@@ -114,8 +147,8 @@ def map_runs(settings: TrainSettings) -> tuple[TrainSettings, ...]:
                 n_pairs=n_pairs,
                 n_keys=max(settings.n_keys, n_pairs),
                 n_values=n_values,
+                seed=settings.seed + i,
             )
         )
-        for n_pairs in MAP_PAIRS
-        for n_values in MAP_VALUES
+        for i, (n_pairs, n_values) in enumerate(cells)
     )

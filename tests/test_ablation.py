@@ -101,7 +101,7 @@ def test_one_pair_or_one_value_is_certain():
 def test_the_map_holds_the_same_fractions():
     cells = ceiling_map(16, 32)
     assert len(cells) == 16 * 31
-    assert [(c.n_pairs, c.n_values) for c in cells] == list(product(range(1, 17), range(2, 33)))
+    assert [(c.n_values, c.n_pairs) for c in cells] == list(product(range(2, 33), range(1, 17)))
     for cell in cells[:: len(cells) // 20] + cells[-1:]:
         assert cell.ceiling == uniform_ceiling(cell.n_pairs, cell.n_values)
 

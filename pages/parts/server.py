@@ -22,9 +22,9 @@ def settle() -> None:
 
 
 @st.cache_resource(show_spinner=False)
-def training_service() -> TurnService[Part]:
+def training_service() -> TurnService[Any]:
     """Return the one thread that trains for all visitors, each of their runs in turn."""
-    return TurnService(size_of=part_bytes)
+    return TurnService(size_of=_item_bytes)
 
 
 @st.cache_resource(show_spinner=False)
@@ -35,3 +35,8 @@ def measuring_service() -> TurnService[Any]:
     the time at which it was made, until somebody measures again.
     """
     return TurnService(max_live=1)
+
+
+def _item_bytes(item: Any) -> int:  # noqa: ANN401 - items of the recall page and of the ablations
+    # A report of the ablations is a handful of numbers, and a scored run a few dozen.
+    return part_bytes(item) if isinstance(item, Part) else 1000

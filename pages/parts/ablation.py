@@ -1,0 +1,102 @@
+"""The parts of the ablation page that are drawn again while runs go on."""
+
+import streamlit as st
+
+from core.ablation_runs import AblationSettings
+from core.charts import ablation as charts
+from core.reported import ABLATION_UNIFORM
+from core.tables import ablation as tables
+from core.tables import ceiling as ceilings
+from core.tables import sampling
+from pages.parts.ablation_series import Series, remember, remembered
+from pages.parts.lesson import compare
+from pages.parts.show import show_chart, show_table
+
+WHY = (
+    "With equal scores the head sees which values are there, and not which key each belongs to. "
+    "The best it can do is name the most repeated one."
+)
+
+ceiling_cells = st.cache_data(max_entries=1, show_spinner=False)(ceilings.ceiling_cells)
+
+
+def show_runs(series: Series, settings: AblationSettings, title: str, *, polling: bool) -> None:
+    """Draw every finished run and what each variant's runs say, beside the prediction.
+
+    Args:
+        series: the runs.
+        settings: what they were made from.
+        title: the page's, under which the prediction is kept.
+        polling: whether the page draws this again and again, as it should only while runs go on.
+    """
+    series.poll()
+    remember(series.runs)
+    show_chart(
+        charts.run_points,
+        tables.run_points(series.runs, settings),
+        key="runs",
+        says=tables.progress_sentence(series.runs, settings),
+        alt_text="Points: the accuracy of every run, a row for each variant, with lines at chance "
+        "and at the ceiling for even attention.",
+    )
+    series.show_progress()
+    result = tables.uniform_sentence(series.runs, settings.train)
+    if result and not series.live:
+        compare(title, result, WHY)
+    summary = tables.variant_summary(series.runs, settings)
+    show_table(summary, key="variants", display=tables.variant_summary_in_words(summary))
+    st.caption(
+        "99 %: on 2,000 sequences at a checkpoint of the training. “With the scores of the start”: "
+        "the trained head, its attention scores put back to what they were before training. "
+        f"Article: {ABLATION_UNIFORM.conditions}."
+    )
+    if polling and not series.live:
+        st.rerun()
+
+
+def show_findings(series: Series, settings: AblationSettings) -> None:
+    """Answer each variant's question as far as its runs do."""
+    series.poll()
+    st.markdown("\n".join(f"- {line}" for line in tables.findings(series.runs, settings)))
+
+
+def show_cases(series: Series, settings: AblationSettings) -> None:
+    """Draw each case of the ceiling beside what the uniform runs scored in it."""
+    series.poll()
+    cases = ceilings.case_table(settings.train.n_pairs, settings.train.n_values, series.runs)
+    show_table(cases, key="cases", display=ceilings.case_table_in_words(cases))
+
+
+def show_sampling(series: Series, settings: AblationSettings) -> None:
+    """Draw how far every score lies from the ceiling."""
+    series.poll()
+    show_chart(
+        charts.sampling_points,
+        sampling.sampling_points(series.runs, settings.train),
+        key="sampling",
+        says=sampling.sampling_sentence(series.runs, settings.train),
+        alt_text="Points: distance from the exact ceiling in standard errors, for every uniform "
+        "run, the best strategy on the same sequences, and the article.",
+    )
+    summary = sampling.sampling_summary(series.runs, settings.train)
+    show_table(summary, key="sampling", display=sampling.sampling_summary_in_words(summary))
+
+
+def show_map(series: Series | None, settings: AblationSettings, *, polling: bool) -> None:
+    """Draw the map of the ceiling with the cells measured so far."""
+    if series is not None:
+        series.poll()
+        remember(series.runs)
+        series.show_progress()
+    task = settings.train
+    runs = remembered(task)
+    show_chart(
+        charts.ceiling_map,
+        ceilings.map_cells(ceiling_cells(), runs, (task.n_pairs, task.n_values)),
+        key="map",
+        says=ceilings.map_sentence(runs),
+        alt_text="Heat-map: the ceiling for even attention over different values and pairs in a "
+        "sequence, with a dot on each cell that was measured.",
+    )
+    if polling and series is not None and not series.live:
+        st.rerun()
