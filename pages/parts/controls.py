@@ -17,7 +17,7 @@ from pages.parts.present import presenting, shown
 Value = int | float | str | bool
 S = TypeVar("S")
 
-_NOTES = "notes_on_the_link"  # mended in the run before, said in this one
+_NOTES = "notes_on_the_link"  # mended in an earlier run, shown until a control moves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +167,7 @@ def draw(controls: Sequence[AnyControl], first: int = 6) -> dict[str, Any]:
     note says so. Those after the ``first`` are folded away.
     """
     _mend_link(controls)
+    notes = st.container() if _notes_key(controls) in st.session_state else None
     values: dict[str, Any] = {}
     for control in controls[:first]:
         values[control.key] = _value_of(control)
@@ -175,6 +176,9 @@ def draw(controls: Sequence[AnyControl], first: int = 6) -> dict[str, Any]:
         with _place_for_more(controls[first:]):
             for control in controls[first:]:
                 values[control.key] = _value_of(control)
+    if notes is not None:
+        with notes:
+            _show_notes(controls, values)
     if not presenting():
         st.button(
             "Back to the defaults",
@@ -255,10 +259,23 @@ def _mend_link(controls: Sequence[AnyControl]) -> None:
             )
     if notes:
         # Streamlit reads the link as it stood when the run began, so the mended one needs its own.
-        st.session_state[_NOTES] = notes
+        st.session_state[_notes_key(controls)] = (notes, None)
         st.rerun()
-    for note in st.session_state.pop(_NOTES, []):
+
+
+def _show_notes(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
+    """Show the notes until a control moves: a page may draw itself anew before they are read."""
+    notes, mended = st.session_state[_notes_key(controls)]
+    if mended not in (None, values):
+        del st.session_state[_notes_key(controls)]
+        return
+    st.session_state[_notes_key(controls)] = (notes, values)
+    for note in notes:
         st.info(plain(note))
+
+
+def _notes_key(controls: Sequence[AnyControl]) -> str:
+    return f"{_NOTES}_{controls[0].key}"
 
 
 def _value_of(control: AnyControl) -> Value:
