@@ -1,0 +1,3 @@
+"""The tests. core comes first: it settles NumPy's threads, before any test imports NumPy."""
+
+import core  # noqa: F401

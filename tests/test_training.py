@@ -1,6 +1,10 @@
 """core.training: what is trained and what is not, the checkpoints, and the article's outcome."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +26,7 @@ from core.training import (
     train_steps,
 )
 
+ROOT = Path(__file__).resolve().parents[1]
 few = settings(max_examples=25, deadline=None)
 
 
@@ -376,3 +381,20 @@ def test_bad_settings_are_named(wrong, sentence):
 
 def test_numpy_integers_are_whole_numbers():
     assert TrainSettings(n_pairs=np.int64(2)) == TrainSettings(n_pairs=2)
+
+
+# One thread
+
+
+def test_a_fresh_process_computes_each_product_on_one_thread():
+    """The variables count only if they are set before NumPy is imported."""
+    script = "import core, os, sys; print('numpy' in sys.modules, os.environ[sys.argv[1]])"
+    clean = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    ran = subprocess.run(
+        [sys.executable, "-c", script, "OPENBLAS_NUM_THREADS"],
+        cwd=ROOT,
+        env=clean,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.split() == ["False", "1"], ran.stderr
