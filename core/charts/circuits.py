@@ -2,10 +2,12 @@
 
 import altair as alt
 
-from core.charts.style import diverging, no_data
+from core.charts.style import COLOURS, diverging, no_data
 
-ROW_HEIGHT = 20  # pixels, up to MOST_ROWS rows; more rows are drawn thinner
+# Pixels. The height of a chart includes its axes and its legend.
+ROW_HEIGHT = 20  # up to MOST_ROWS rows; more rows are drawn thinner
 MOST_ROWS = 35
+AROUND_ROWS = 210
 
 _IS_CELL = "datum.Circuit == 'QK' || datum.Circuit == 'OV'"
 _WORDS = (
@@ -62,12 +64,12 @@ def circuits(n_frames: int, n_rows: int) -> alt.TopLevelMixin:
             alt.Tooltip(field="entry", type="quantitative", title="Entry (no unit)", format=".5f"),
         ],
     )
-    words = base.mark_text(align="left").encode(
+    words = base.mark_text(align="left", color=COLOURS["other pairs"]).encode(
         x=alt.value(4), y=y, text=alt.Text(field="words", type="nominal")
     )
     chart: alt.TopLevelMixin = (
         alt.layer(cells, words, data=no_data())
         .add_params(frame)
-        .properties(height=120 + ROW_HEIGHT * min(n_rows + 3, MOST_ROWS), width="container")
+        .properties(height=AROUND_ROWS + ROW_HEIGHT * min(n_rows + 3, MOST_ROWS), width="container")
     )
     return chart

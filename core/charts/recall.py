@@ -10,49 +10,51 @@ from core.tables.recall import ACCURACY, LOSS, STEP, WEIGHT
 AXES = ("logarithmic", "linear")
 RUNS = ("learned", "uniform")
 
-_BAR_HEIGHT = 44  # pixels a bar
+# Pixels. The height of a chart includes its axes and legends.
+_BAR_HEIGHT = 24
+_AROUND_BARS = 150
 _LARGEST_GRADIENT = 1.0  # nats per unit; beyond it a point is drawn at the edge
 
 
-def accuracy_curve(axis: str = "logarithmic") -> alt.TopLevelMixin:
+def accuracy_curve(n_steps: int, axis: str = "logarithmic") -> alt.TopLevelMixin:
     """Draw accuracy against step, with chance, the ceiling, and the article's two figures.
 
     Args:
+        n_steps: where the axis ends, however far the run is.
         axis: one of `AXES`; the logarithmic one is linear up to step 10, so that 0 has a place.
     """
+    x = _steps(n_steps, axis)
     y = alt.Y(field=ACCURACY, type="quantitative", scale=alt.Scale(domain=[0, 100]))
-    article = (
-        alt.Chart(no_data())
-        .mark_point(shape="diamond", size=110, strokeWidth=2, opacity=1, color=COLOURS["article"])
-        .encode(x=_steps(axis), y=y, tooltip=_mark_tooltip(ACCURACY, ".1f"))
-        .transform_filter("datum.Series == 'article'")
-    )
-    words = article.mark_text(align="right", dx=-10, dy=14, color=COLOURS["article"]).encode(
-        text=alt.Text(field="Words", type="nominal")
-    )
+    article = _marks("article").encode(x=x, y=y, tooltip=_mark_tooltip(ACCURACY, ".1f"))
+    words = alt.Text(field="Words", type="nominal")
+    early = article.transform_filter(f"datum.{STEP} <= 100")
+    late = article.transform_filter(f"datum.{STEP} > 100")
+    colour = COLOURS["article"]
     return _layered(
-        _line("chance", axis, y, ACCURACY),
-        _label("chance", y, at_end=True),
-        _line("ceiling", axis, y, ACCURACY),
+        _line("chance", x, y, ACCURACY),
+        _label("chance", y),
+        _line("ceiling", x, y, ACCURACY),
         _label("ceiling", y),
-        _runs(axis, y, ACCURACY, ".1f"),
-        article,
-        words,
+        *_runs(x, y, ACCURACY, ".2f"),
+        article.mark_point(shape="diamond", size=110, strokeWidth=2, opacity=1, color=colour),
+        early.mark_text(align="left", dx=4, dy=16, color=colour).encode(text=words),
+        late.mark_text(align="right", dx=-8, dy=16, color=colour).encode(text=words),
     )
 
 
-def loss_curve(axis: str = "logarithmic") -> alt.TopLevelMixin:
+def loss_curve(n_steps: int, axis: str = "logarithmic") -> alt.TopLevelMixin:
     """Draw the test loss against step, on a logarithmic axis, with the loss of pure chance."""
+    x = _steps(n_steps, axis)
     y = alt.Y(
         field=LOSS,
         type="quantitative",
         scale=alt.Scale(type="log", domain=[1e-6, 10], clamp=True),
-        axis=alt.Axis(values=[1e-6, 1e-4, 0.01, 1, 10], format="~g"),
+        axis=alt.Axis(values=[1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10], format="~g"),
     )
     return _layered(
-        _line("chance", axis, y, LOSS),
-        _label("chance", y, at_end=True, text="chance"),
-        _runs(axis, y, LOSS, ".3g"),
+        _line("chance", x, y, LOSS),
+        _label("chance", y, text="chance"),
+        *_runs(x, y, LOSS, ".3g"),
     )
 
 
@@ -62,10 +64,11 @@ def weights() -> alt.TopLevelMixin:
     x = alt.X(
         field=WEIGHT,
         type="quantitative",
-        title="Mean weight from the question's position (%)",
+        title="Mean weight (%)",
         scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(tickCount=5),
     )
-    y = alt.Y(field="Position", type="nominal", sort=None, title=None)
+    y = _rows("Position")
     tooltip = [
         alt.Tooltip(field="Who", type="nominal"),
         alt.Tooltip(field="Position", type="nominal"),
@@ -87,7 +90,7 @@ def weights() -> alt.TopLevelMixin:
         .transform_filter("datum.Who == 'learned'")
     )
     marks = (
-        base.mark_point(size=110, strokeWidth=2, opacity=1)
+        base.mark_point(size=160, strokeWidth=3, opacity=1)
         .encode(
             x=x,
             y=y,
@@ -109,7 +112,7 @@ def weights() -> alt.TopLevelMixin:
         .transform_filter("datum.Who != 'learned'")
     )
     return alt.layer(bars, marks, data=no_data()).properties(
-        height=3 * _BAR_HEIGHT + 20, width="container"
+        height=3 * 2 * _BAR_HEIGHT + _AROUND_BARS, width="container"
     )
 
 
@@ -118,7 +121,7 @@ def reply_weights(n_tokens: int) -> alt.TopLevelMixin:
     return _bars(
         "Token",
         WEIGHT,
-        "Weight from the question's position (%)",
+        "Weight (%)",
         ("matching pair", "other pairs", "question"),
         n_tokens,
         "Score (no unit)",
@@ -139,7 +142,7 @@ def reply_values(n_values: int) -> alt.TopLevelMixin:
 
 def gradient_agreement() -> alt.TopLevelMixin:
     """Draw the nudged gradient against the backward pass's; on the diagonal they are equal."""
-    diagonal = alt.Chart(no_data()).mark_rule(strokeDash=[4, 4], color=COLOURS["prediction"])
+    diagonal = _once().mark_rule(strokeDash=[4, 4], color=COLOURS["prediction"])
     points = (
         alt.Chart(no_data())
         .mark_point(size=70, strokeWidth=2, opacity=1, color=COLOURS["measured"])
@@ -172,11 +175,11 @@ def gradient_differences() -> alt.TopLevelMixin:
         .mark_point(size=70, strokeWidth=2, opacity=1, color=COLOURS["measured"])
         .encode(
             x=x,
-            y=alt.Y(field="Matrix", type="nominal", sort=None, title=None),
+            y=_rows("Matrix"),
             tooltip=_gradient_tooltip(),
         )
     )
-    article = alt.Chart(no_data()).encode(x=alt.XDatum(RECALL_GRADIENT.value))
+    article = _once().encode(x=alt.XDatum(RECALL_GRADIENT.value))
     return alt.layer(
         article.mark_rule(strokeWidth=2, strokeDash=[4, 4], color=COLOURS["article"]),
         article.mark_text(align="left", dx=6, color=COLOURS["article"]).encode(
@@ -184,22 +187,23 @@ def gradient_differences() -> alt.TopLevelMixin:
         ),
         points,
         data=no_data(),
-    ).properties(height=240, width="container")
+    ).properties(height=CHART_HEIGHT, width="container")
 
 
-def _steps(axis: str) -> alt.X:
-    """The axis is as long as the rows of chance, which reach the last step from the start."""
-    log = axis == "logarithmic"
+def _steps(n_steps: int, axis: str) -> alt.X:
+    domain = [0, max(1, n_steps)]
+    if axis == "linear":
+        scale = alt.Scale(domain=domain, nice=False)
+        ticks = alt.Axis(format=",d")
+    else:
+        scale = alt.Scale(type="symlog", constant=10, domain=domain, nice=False)
+        ticks = alt.Axis(values=[0, 10, 30, 100, 300, 1000, 3000, 10_000], format=",d")
     return alt.X(
         field=STEP,
         type="quantitative",
         title="Step (optimiser steps taken)",
-        scale=alt.Scale(type="symlog", constant=10, nice=False)
-        if log
-        else alt.Scale(zero=True, nice=False),
-        axis=alt.Axis(values=[0, 10, 30, 100, 300, 1000, 3000, 10_000], format=",d")
-        if log
-        else alt.Axis(format=",d"),
+        scale=scale,
+        axis=ticks,
     )
 
 
@@ -210,55 +214,47 @@ def _layered(*layers: alt.Chart) -> alt.TopLevelMixin:
     return chart
 
 
-def _runs(axis: str, y: alt.Y, field: str, form: str) -> alt.Chart:
-    scale = colour_scale(*RUNS)
-    legend = alt.Legend(orient="top", title=None)
-    chart: alt.Chart = (
-        alt.Chart(no_data())
-        .mark_line(
-            strokeWidth=2, point=alt.OverlayMarkDef(size=24, filled=True), interpolate="linear"
-        )
-        .encode(
-            x=_steps(axis),
-            y=y,
-            color=alt.Color(field="Series", type="nominal", scale=scale, legend=legend),
-            strokeDash=alt.StrokeDash(
-                field="Series",
-                type="nominal",
-                scale=alt.Scale(domain=list(RUNS), range=[[1, 0], [6, 3]]),
-                legend=legend,
-            ),
-            tooltip=_mark_tooltip(field, form),
-        )
-        .transform_filter("datum.Series == 'learned' || datum.Series == 'uniform'")
-    )
+def _marks(*series: str) -> alt.Chart:
+    """Return a chart of these series' rows only."""
+    wanted = " || ".join(f"datum.Series == '{name}'" for name in series)
+    chart: alt.Chart = alt.Chart(no_data()).transform_filter(wanted)
     return chart
 
 
-def _line(series: str, axis: str, y: alt.Y, field: str) -> alt.Chart:
+def _runs(x: alt.X, y: alt.Y, field: str, form: str) -> tuple[alt.Chart, alt.Chart]:
+    """Draw both curves, and an unseen point at every checkpoint for the pointer to find."""
+    legend = alt.Legend(orient="top", title=None, symbolType="stroke", symbolSize=400)
+    base = _marks(*RUNS).encode(x=x, y=y)
+    lines = base.mark_line(strokeWidth=2).encode(
+        color=alt.Color(field="Series", type="nominal", scale=colour_scale(*RUNS), legend=legend),
+        strokeDash=alt.StrokeDash(
+            field="Series",
+            type="nominal",
+            scale=alt.Scale(domain=list(RUNS), range=[[1, 0], [6, 3]]),
+            legend=legend,
+        ),
+    )
+    points = base.mark_point(size=90, opacity=0).encode(tooltip=_mark_tooltip(field, form))
+    return lines, points
+
+
+def _line(series: str, x: alt.X, y: alt.Y, field: str) -> alt.Chart:
     chart: alt.Chart = (
-        alt.Chart(no_data())
+        _marks(series)
         .mark_line(strokeWidth=1.5, strokeDash=[2, 3], color=COLOURS[series])
-        .encode(x=_steps(axis), y=y, tooltip=_mark_tooltip(field, ".4f"))
-        .transform_filter(f"datum.Series == '{series}'")
+        .encode(x=x, y=y, tooltip=_mark_tooltip(field, ".4f"))
     )
     return chart
 
 
-def _label(
-    series: str,
-    y: alt.Y,
-    *,
-    at_end: bool = False,
-    text: str | None = None,
-) -> alt.Chart:
-    """Write the series' own words above its line, once: its row of step 0 says how high."""
+def _label(series: str, y: alt.Y, *, text: str | None = None) -> alt.Chart:
+    """Write the series' own words above the end of its line, once."""
     words = alt.Text(field="Words", type="nominal") if text is None else alt.value(text)
     chart: alt.Chart = (
-        alt.Chart(no_data())
-        .mark_text(align="right" if at_end else "left", dy=-7, color=COLOURS[series])
-        .encode(x=alt.value("width") if at_end else alt.value(6), y=y, text=words)
-        .transform_filter(f"datum.Series == '{series}' && datum.{STEP} == 0")
+        _marks(series)
+        .transform_filter(f"datum.{STEP} == 0")
+        .mark_text(align="right", dx=-8, dy=-11, color=COLOURS[series])
+        .encode(x=alt.value("width"), y=y, text=words)
     )
     return chart
 
@@ -289,13 +285,14 @@ def _bars(
                 type="quantitative",
                 title=title,
                 scale=alt.Scale(domain=[0, 100]),
+                axis=alt.Axis(tickCount=5),
             ),
-            y=alt.Y(field=category, type="nominal", sort=None, title=None),
+            y=_rows(category),
             color=alt.Color(
                 field="Meaning",
                 type="nominal",
                 scale=colour_scale(*meanings),
-                legend=alt.Legend(orient="top", title=None),
+                legend=alt.Legend(orient="top", title=None, columns=2),
             ),
             tooltip=[
                 alt.Tooltip(field=category, type="nominal"),
@@ -304,8 +301,20 @@ def _bars(
                 alt.Tooltip(field=behind, type="quantitative", format=".4f"),
             ],
         )
-        .properties(height=70 + 24 * n_bars, width="container")
+        .properties(height=_BAR_HEIGHT * n_bars + _AROUND_BARS, width="container")
     )
+    return chart
+
+
+def _rows(field: str) -> alt.Y:
+    return alt.Y(
+        field=field, type="nominal", sort=None, title=None, axis=alt.Axis(labelOverlap=False)
+    )
+
+
+def _once() -> alt.Chart:
+    """Return a chart with one row whatever the frame has, for marks that stand for no row."""
+    chart: alt.Chart = alt.Chart(no_data()).transform_aggregate(rows="count()")
     return chart
 
 
