@@ -164,6 +164,17 @@ def weights_sentence(of_learned: Evaluation | None) -> str:
     )
 
 
+def looked_sentence(of_learned: Evaluation) -> str:
+    """Say in few words where the learned head looks, on average."""
+    parts = [
+        f"{100 * of_learned.weight_on_match:.0f} % at the matching pair",
+        f"{100 * of_learned.weight_on_question:.0f} % at the question itself",
+    ]
+    if of_learned.weight_on_other is not None:
+        parts.append(f"{100 * of_learned.weight_on_other:.1f} % at each other pair")
+    return f"{', '.join(parts)}; {100 * of_learned.accuracy:.0f} % of the answers are right."
+
+
 def solved_at(checkpoints: Sequence[Checkpoint]) -> float:
     """Return the step of the first checkpoint with every test sequence right, or NaN."""
     return next((float(point.step) for point in checkpoints if point.accuracy == 1), np.nan)

@@ -1,5 +1,6 @@
 """One visitor's training run: started when the settings change, followed, stopped, run again."""
 
+import time
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -9,20 +10,19 @@ from core.training import TrainSettings
 from core.turns import Job, Progress, QueueFullError
 from pages.parts.server import training_service
 
-POLL_SECONDS = 0.2  # how often a live run is drawn anew
 VISIT = "recall_visit"  # the key of the visit in the session's state
+FIRST_LOOK_SECONDS = 0.04  # how long a new run is waited for, so that charts are not drawn empty
 
 
 @dataclass(kw_only=True, eq=False)
 class Visit:
-    """What this visitor is following. The visit itself is the token of who watches."""
+    """What one visitor follows, and the last they heard of it."""
 
     settings: TrainSettings
     job: Job[Part] | None = None  # None once the visitor has stopped it, or was refused
-    progress: Progress[Part] | None = None  # as last heard
-    stopped: bool = False  # by the visitor
+    progress: Progress[Part] | None = None
     refused: str | None = None  # the sentence, if the queue was full
-    kept: bool = False  # whether the run had been trained before and was shown at once
+    kept: bool = False  # whether the run had been trained before, and was there at once
     watcher: object = field(default_factory=object)
 
     @property
@@ -37,8 +37,8 @@ class Visit:
 
     def start(self, *, again: bool = False) -> None:
         """Ask for the run, or join the one somebody else asked for."""
-        self.stopped, self.refused, self.kept = False, None, False
         settings = self.settings
+        self.refused, self.kept = None, False
         try:
             self.job = training_service().submit(
                 settings, lambda: recall_parts(settings), self.watcher, again=again
@@ -48,23 +48,43 @@ class Visit:
             return
         self.poll()
         self.kept = not self.live
+        end = time.monotonic() + FIRST_LOOK_SECONDS
+        while self.live and not self.run.uniform and time.monotonic() < end:
+            time.sleep(0.005)
+            self.poll()
 
     def poll(self) -> None:
         """Hear what the run has done since."""
         if self.job is None:
             return
         self.progress = training_service().poll(self.job, self.watcher)
-        if self.progress.state == "stopped":  # dropped, as this page had not asked for a while
+        if self.progress.state == "stopped":  # dropped: this page had not asked for a while
             self.start()
 
     def stop(self) -> None:
         """Leave the run, and keep what it has shown."""
         if self.job is not None:
             self.progress = training_service().leave(self.job, self.watcher)
-            self.job, self.stopped = (
-                None,
-                not self.progress.ended or self.progress.state == "stopped",
-            )
+            self.job = None
+
+    def sentence(self) -> str:
+        """Say where the run is."""
+        steps = f"step {self.run.step:,} of {self.settings.n_steps:,}"
+        if self.refused is not None:
+            return f"Not started: {self.refused}."
+        if self.progress is None:
+            return "Starting."
+        if self.progress.error is not None:
+            return f"Not finished: {self.progress.error}."
+        if self.progress.state == "done":
+            if self.kept:
+                return "Trained before with these very settings: that run is shown."
+            return "Training has ended."
+        if self.job is None:
+            return f"Stopped at {steps}."
+        if self.progress.state == "waiting":
+            return f"Waiting: number {self.progress.place} in the queue."
+        return f"Training: {steps}."
 
 
 def follow(settings: TrainSettings) -> Visit:
