@@ -78,7 +78,7 @@ class Token:
 
     text: str  # as typed; plain text, never markup
     position: int  # counted from 1
-    known: bool  # whether the lexicon has it
+    known: bool  # False if the word was looked up and the lexicon does not have it
 
     @property
     def label(self) -> str:

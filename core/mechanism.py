@@ -123,6 +123,8 @@ def mechanism(settings: MechanismSettings) -> Mechanism:
     tokens = tokenise(settings.sentence)
     vector_rng, head_rng = np.random.default_rng(settings.seed).spawn(2)
     if settings.vectors == "random":
+        # No word is looked up, so none is marked as missing.
+        tokens = tuple(replace(token, known=True) for token in tokens)
         X = random_vectors(len(tokens), vector_rng)
     else:
         X = np.array([word_vector(token.text, settings.seed) for token in tokens])

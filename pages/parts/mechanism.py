@@ -32,22 +32,6 @@ CONTROLS = (
         default="a fluffy blue creature",
         help="Up to 24 tokens. A word the lexicon does not have gets a random vector and a *.",
     ),
-    Slider(
-        key="token",
-        label="Word to follow (position)",
-        low=1,
-        high=24,
-        default=4,
-        help="The number in front of the word on every axis, counted from 1.",
-    ),
-    Choice(
-        key="vectors",
-        label="Word vectors",
-        options=VECTORS,
-        default="lexicon",
-        kind="radio",
-        show=lambda name: VECTOR_NAMES[name],
-    ),
     Choice(
         key="head",
         label="Head (two are set by hand)",
@@ -64,8 +48,24 @@ CONTROLS = (
         help="A head set by hand uses the first one or two numbers and leaves the others 0: its "
         "q·k stays, and a larger d_k only divides it by more. The random head fills all of them.",
     ),
+    Slider(
+        key="token",
+        label="Word to follow (position)",
+        low=1,
+        high=24,
+        default=4,
+        help="The number in front of the word on every axis, counted from 1.",
+    ),
     Switch(key="causal", label="Causal mask", default=True),
     Switch(key="divide", label="Divide by √d_k", default=True),
+    Choice(
+        key="vectors",
+        label="Word vectors",
+        options=VECTORS,
+        default="lexicon",
+        kind="radio",
+        show=lambda name: VECTOR_NAMES[name],
+    ),
     Slider(
         key="score_scale",
         label="Score scale (factor)",
