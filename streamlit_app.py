@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages import HOME, PAGES, open_page
+from pages import HOME, PAGES, first_beyond, open_page
 from pages.parts.lesson import collected, seen
 
 open_page(HOME.path)
@@ -13,6 +13,9 @@ st.markdown(
 )
 met = seen()
 for number, page in enumerate(PAGES, start=1):
+    if page is first_beyond():
+        st.subheader("Beyond the article", anchor=False)
+        st.markdown("What the article did not do, or left open, answered by experiment.")
     with st.container(border=True):
         st.markdown(f"**{number}. {page.question}**")
         st.page_link(page.path, label=f"{page.title} →")

@@ -15,6 +15,7 @@ class Page:
     path: str
     title: str
     question: str
+    beyond: bool = False  # whether it answers what the article left open
 
 
 SIDEBAR_WIDTH = 230  # pixels: the longest title in the menu fits on one line
@@ -74,11 +75,18 @@ def open_page(path: str) -> Page:
     enlarge()
     with st.sidebar:
         for entry in (HOME, *PAGES):
+            if entry is first_beyond():
+                st.caption("Beyond the article")
             st.page_link(entry.path, label=entry.title)
     if page is not HOME:
         st.caption(f"{page.title} · experiment {PAGES.index(page) + 1} of {len(PAGES)}")
     st.title(page.question, anchor=False)
     return page
+
+
+def first_beyond() -> Page | None:
+    """Return the first page that goes beyond the article, before which menus put a heading."""
+    return next((page for page in PAGES if page.beyond), None)
 
 
 def close_page(path: str) -> None:
