@@ -118,15 +118,15 @@ def planned_runs(settings: ContextSettings) -> tuple[Run, ...]:
 
     Every size and method once, then all of them again for each repeat. So a moment in which the
     machine is busy with something else falls on one repeat of a few sizes and not on all repeats
-    of one. The first repeats begin with runs that are traced and not timed; the very first of them
-    also warms the caches.
+    of one. In the first repeats a traced run comes just before each timed one; the very first of
+    them also warms the caches.
     """
     return tuple(
         Run(n=n, method=method, repeat=repeat, traced=traced)
         for repeat in range(1, settings.n_repeats + 1)
-        for traced in ((True, False) if repeat <= MOST_TRACED else (False,))
         for n in settings.sizes
         for method in settings.methods_at(n)
+        for traced in ((True, False) if repeat <= MOST_TRACED else (False,))
     )
 
 

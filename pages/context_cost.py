@@ -117,7 +117,7 @@ def show_status(visit: Visit) -> None:
         elif visit.snapshot:
             st.progress(
                 visit.snapshot.share_done,
-                tables.when_sentence(visit.snapshot, visit.asked, st.context.timezone),
+                tables.when_sentence(visit.snapshot, st.context.timezone),
             )
         else:
             st.progress(0.0, "Stopped before the first run.")
@@ -142,6 +142,8 @@ def show_times(visit: Visit) -> None:
         alt_text="Time against the number of tokens, both logarithmic: every run by the formula "
         "and by row blocks, lines through the fastest, and a dashed line that grows as n².",
     )
+    if visit.snapshot:
+        st.caption(tables.whose_sentence(visit.snapshot, visit.asked))
     scattered = tables.scatter_sentence(visit.result) if visit.result else None
     if scattered:
         st.info(scattered)

@@ -147,25 +147,21 @@ def test_repeats_that_lie_far_apart_are_said_to():
 
 
 def test_a_measurement_says_when_it_was_made_and_by_whom():
-    noon = 1_700_000_000.0  # 2023-11-14 22:13:20 UTC
-    mine = measured({}, started=noon)
-    assert tables.when_sentence(mine, noon, None) == (
-        "Measured on this server at 22:13:20 UTC, 2 repeats."
+    moment = 1_700_000_000.0  # 2023-11-14 22:13:20 UTC
+    done = measured({}, started=moment)
+    assert tables.when_sentence(done, None) == (
+        "Measured on this server, 2023-11-14, 22:13:20 UTC, 2 repeats."
     )
-    assert tables.when_sentence(mine, noon, "Europe/Paris") == (
-        "Measured on this server at 23:13:20, 2 repeats."
+    assert tables.when_sentence(done, "Europe/Paris") == (
+        "Measured on this server, 2023-11-14, 23:13:20, 2 repeats."
     )
-    assert tables.when_sentence(mine, noon, "../nonsense").startswith(
-        "Measured on this server at 22:13:20 UTC"
+    assert tables.when_sentence(done, "../nonsense") == tables.when_sentence(done, None)
+    stopped = measured({}, started=moment, share_done=0.4)
+    assert tables.when_sentence(stopped, None) == (
+        "Stopped early. Measured on this server, 2023-11-14, 22:13:20 UTC."
     )
-    others = tables.when_sentence(mine, noon + 60, None)
-    assert others.endswith(
-        "2 repeats. That was before you asked: another visitor, or an earlier visit of yours, "
-        "began it."
-    )
-    assert " on 2023-11-14 at " in tables.when_sentence(mine, noon + 86_400, None)
-    stopped = measured({}, started=noon, share_done=0.4)
-    assert tables.when_sentence(stopped, noon, None).startswith("Stopped early: measured on")
+    assert tables.whose_sentence(done, moment) == "These are your own runs."
+    assert "another visitor, or an earlier visit" in tables.whose_sentence(done, moment + 0.1)
 
 
 def test_what_is_left_out_is_said_with_the_rule_and_the_value():

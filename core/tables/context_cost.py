@@ -188,12 +188,11 @@ def progress_sentence(snapshot: CostSnapshot | None) -> str:
     )
 
 
-def when_sentence(snapshot: CostSnapshot, asked: float, timezone: str | None) -> str:
-    """Say when the measurement began, and whether somebody else began it.
+def when_sentence(snapshot: CostSnapshot, timezone: str | None) -> str:
+    """Say when the measurement began.
 
     Args:
         snapshot: what was measured.
-        asked: when this visitor asked for it, in seconds since 1970.
         timezone: the visitor's, such as "Europe/Paris"; UTC when None or unknown.
     """
     zone: tzinfo = UTC
@@ -201,20 +200,20 @@ def when_sentence(snapshot: CostSnapshot, asked: float, timezone: str | None) ->
     if timezone is not None:
         with suppress(ZoneInfoNotFoundError, ValueError):
             zone, name = ZoneInfo(timezone), ""
-    moment = datetime.fromtimestamp(snapshot.started, zone)
-    today = datetime.fromtimestamp(asked, zone).date()
-    day = "" if moment.date() == today else f" on {moment:%Y-%m-%d}"
-    earlier = (
-        " That was before you asked: another visitor, or an earlier visit of yours, began it."
-        if snapshot.started < asked
-        else ""
+    moment = f"{datetime.fromtimestamp(snapshot.started, zone):%Y-%m-%d, %H:%M:%S}{name}"
+    if snapshot.share_done < 1:
+        return f"Stopped early. Measured on this server, {moment}."
+    return f"Measured on this server, {moment}, {_repeats(snapshot.settings.n_repeats)}."
+
+
+def whose_sentence(snapshot: CostSnapshot, asked: float) -> str:
+    """Say whether the measurement began when the visitor asked, in seconds since 1970."""
+    if snapshot.started >= asked:
+        return "These are your own runs."
+    return (
+        "These runs began before you asked: another visitor, or an earlier visit of yours, began "
+        "them. Measure again for your own."
     )
-    begun = (
-        f"Measured on this server{day} at {moment:%H:%M:%S}{name}"
-        if snapshot.share_done == 1
-        else f"Stopped early: measured on this server{day} from {moment:%H:%M:%S}{name}"
-    )
-    return f"{begun}, {_repeats(snapshot.settings.n_repeats)}.{earlier}"
 
 
 def time_sentence(snapshot: CostSnapshot | None) -> str:
