@@ -269,7 +269,7 @@ def _show_notes(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
     if mended not in (None, values):
         del st.session_state[_notes_key(controls)]
         return
-    st.session_state[_notes_key(controls)] = (notes, values)
+    st.session_state[_notes_key(controls)] = (notes, dict(values))
     for note in notes:
         st.info(plain(note))
 
