@@ -226,3 +226,11 @@ def test_the_question_is_one_whole_number():
     assert read_question(" 4 ") == 4
     with pytest.raises(ValueError, match=r"^question must be one key, a whole number, got 4\.5"):
         read_question("4.5")
+
+
+def test_a_note_on_the_link_outlives_the_run_and_goes_when_a_control_moves():
+    app = trained(opened("recall_training", n_keys="abc", n_steps="200"))
+    note = "“Different keys” must be a whole number from 2 to 32. The link said abc; 8 is used."
+    assert note in words(app)
+    app.slider(key="n_steps").set_value(300).run()
+    assert note not in words(app)
