@@ -160,13 +160,13 @@ with right:
     try_this(
         CONTROLS,
         (
-            "SGD at learning rate 10: what becomes of the loss?",
+            "SGD at rate 10: what becomes of the loss?",
             {"optimiser": "sgd", "learning_rate": 10.0},
         ),
-        ("Two numbers in a key, eight keys: can it tell them apart?", {"d_k": 2}),
-        ("Sixteen pairs at once: too many for one head?", {"n_pairs": 16, "n_keys": 32}),
-        ("A start three times as large: where does the weight go?", {"init_scale": 0.3}),
-        ("A start of nothing but zeros: does it ever learn?", {"init_scale": 0.0}),
+        ("d_k = 2: enough for eight keys?", {"d_k": 2}),
+        ("Sixteen pairs: too many for one head?", {"n_pairs": 16, "n_keys": 32}),
+        ("Start at 0.3: where does the weight go?", {"init_scale": 0.3}),
+        ("Start at 0: does it ever learn?", {"init_scale": 0.0}),
     )
 
 with st.expander("Accuracy and loss at every checkpoint"):

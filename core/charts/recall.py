@@ -90,7 +90,7 @@ def weights() -> alt.TopLevelMixin:
         .transform_filter("datum.Who == 'learned'")
     )
     marks = (
-        base.mark_point(size=160, strokeWidth=3, opacity=1)
+        base.mark_point(size=160, strokeWidth=3, opacity=1, fill="#ffffff")
         .encode(
             x=x,
             y=y,
