@@ -174,7 +174,7 @@ def test_what_is_left_out_is_said_with_the_rule_and_the_value():
 
 def test_patterns_have_the_articles_sizes():
     table = pattern_tables.patterns()
-    assert table["One pattern in float32 (MiB)"].tolist() == table["Article (MiB)"].tolist()
+    assert table["One pattern (MiB)"].tolist() == table["Article (MiB)"].tolist()
     assert table["Article (MiB)"].tolist() == [16, 64, 256]
 
 

@@ -29,9 +29,7 @@ def patterns() -> pd.DataFrame:
         {
             "Tokens": list(counted),
             "Entries": [memory.entries for memory in counted.values()],
-            "One pattern in float32 (MiB)": [
-                memory.total_bytes / MIB for memory in counted.values()
-            ],
+            "One pattern (MiB)": [memory.total_bytes / MIB for memory in counted.values()],
             "Article (MiB)": [reported.value for reported in COST_PATTERN_MIB.values()],
         }
     )
