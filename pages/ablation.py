@@ -53,8 +53,8 @@ HOW_OFTEN = Slider(
 )
 TASK = (
     Slider(key="n_pairs", label="Pairs in a sequence", low=1, high=16, default=3),
-    Slider(key="n_keys", label="Different keys", low=2, high=32, default=8),
     Slider(key="n_values", label="Different values", low=2, high=32, default=8),
+    Slider(key="n_keys", label="Different keys", low=2, high=32, default=8),
     Slider(key="n_steps", label="Steps", low=100, high=10_000, default=3000, step=100),
     Slider(key="d_model", label="d_model (numbers in an embedding)", low=1, high=128, default=32),
     Slider(key="d_k", label="d_k (numbers in a query or key)", low=1, high=128, default=32),
@@ -76,7 +76,7 @@ TASK = (
     ),
     Slider(key="seed", label="Seed", low=0, high=99, default=0, help="The first of the seeds."),
 )
-CONTROLS: tuple[AnyControl, ...] = (HOW_OFTEN, *WHICH, *TASK)
+CONTROLS: tuple[AnyControl, ...] = (*TASK[:2], HOW_OFTEN, *WHICH, *TASK[2:])
 MAP = "ablation_map"  # the name of the series that measures cells of the map
 
 PREDICTION = Choose(
@@ -116,7 +116,7 @@ st.markdown(
 
 left, right = st.columns([1, 2], gap="large")
 with left:
-    values = draw(CONTROLS)
+    values = draw(CONTROLS, first=8)
     values = keep_at_most(values, CONTROLS, "n_pairs", values["n_keys"])
     task = settings_from(TrainSettings, CONTROLS, {c.key: values[c.key] for c in TASK})
     settings = settings_from(
@@ -136,15 +136,16 @@ if waiting:
 every, seldom = (POLL_SECONDS, REDRAW_SECONDS) if series.live else (None, None)
 with right:
     st.fragment(show_runs, run_every=every)(series, settings, page.title, polling=series.live)
-    st.subheader("What each part is for", anchor=False)
-    st.fragment(show_findings, run_every=seldom)(series, settings)
-    try_this(
-        CONTROLS,
-        ("300 steps: which one is late?", {"n_steps": 300}),
-        ("Two values: how far does uniform get?", {"n_values": 2}),
-        ("d_k = 1: which can still tell eight keys apart?", {"d_k": 1}),
-        ("A start ten times larger: what breaks?", {"init_scale": 1.0}),
-    )
+
+st.subheader("What each part is for", anchor=False)
+st.fragment(show_findings, run_every=seldom)(series, settings)
+try_this(
+    CONTROLS,
+    ("300 steps: which one is late?", {"n_steps": 300}),
+    ("Two values: how far does uniform get?", {"n_values": 2}),
+    ("d_k = 1: which can still tell eight keys apart?", {"d_k": 1}),
+    ("A start ten times larger: what breaks?", {"init_scale": 1.0}),
+)
 
 st.subheader("Why uniform stops where it stops", anchor=False)
 st.markdown(

@@ -25,6 +25,7 @@ from core.ablation_scores import (
     score_run,
 )
 from core.recall import sample_sequences
+from core.recall_run import Asked, recall_parts
 from core.training import VARIANTS, TrainSettings, train
 
 SHORT = TrainSettings(n_steps=60)
@@ -83,6 +84,13 @@ def test_the_fresh_sequences_are_not_those_of_the_training():
     for stream in np.random.default_rng(SHORT.seed).spawn(3):
         other = sample_sequences(N_FRESH, 3, 8, 8, stream)
         assert (other.keys == fresh.keys).all(axis=1).mean() < 0.02  # 1 in 336 by chance
+
+
+def test_the_recall_experiment_asks_the_same_sequences():
+    [asked] = [part for part in recall_parts(SHORT) if isinstance(part, Asked)]
+    run = score_run(train(replace(SHORT, variant="uniform")))
+    assert asked.uniform.accuracy == run.score.share
+    assert (asked.uniform.sequences.keys == fresh_sequences(SHORT).keys).all()
 
 
 def test_even_attention_reaches_the_ceiling_and_does_not_pass_it():

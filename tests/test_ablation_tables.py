@@ -100,6 +100,13 @@ def test_the_sentences_say_who_solved_the_task(runs):
     assert "None of 2 runs reached 99 %" in uniform
 
 
+def test_a_variant_that_solves_it_in_some_runs_is_not_said_to_in_every_one(runs):
+    late = replace(of(runs, "learned")[1], solved_at=None)
+    sentence = tables.progress_sentence((of(runs, "learned")[0], late), SETTINGS)
+    assert "99 % reached in some runs: learned." in sentence
+    assert "in every run" not in sentence
+
+
 def test_a_run_that_stopped_early_is_said_to_have(runs):
     broken = replace(runs[0], diverged="The loss stopped being a finite number at step 5.")
     assert "Stopped early" in tables.progress_sentence((broken,), SETTINGS)
@@ -119,7 +126,9 @@ def test_the_cases_add_up_to_the_uniform_runs(runs):
     assert table["Sequences tested"].sum() == uniform.total == 10_000
     assert sum(Fraction(text) for text in table["Adds to the ceiling (exact)"]) == Fraction(29, 64)
     assert table["Predicted accuracy (exact)"].tolist() == ["1/3", "2/3", "1"]
-    assert table["Best strategy (%)"].tolist()[2] == 100
+    best = [run.best_cases[0] for run in of(runs, "uniform")]
+    assert table["Best strategy (%)"][0] == pytest.approx(100 * add_up(best).share)
+    assert table["Best strategy (%)"][0] != table["Measured accuracy (%)"][0]
 
 
 def test_the_cases_without_runs_show_the_prediction_alone():
@@ -163,6 +172,9 @@ def test_distances_are_those_of_each_sample(runs):
     assert points["Distance"][0] == pytest.approx(
         (first.right / 5000 - p) / (p * (1 - p) / 5000) ** 0.5
     )
+    of_best = points[points["Who"] == "best strategy"]["Right answers"].tolist()
+    assert of_best == [run.best.right for run in of(runs, "uniform")]
+    assert of_best != [run.score.right for run in of(runs, "uniform")]
     assert points["Distance"].iloc[-1] == pytest.approx(0.551, abs=1e-3)
 
 

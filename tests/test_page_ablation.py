@@ -104,6 +104,17 @@ def test_a_series_can_be_stopped_and_run_again():
     assert not app.exception
 
 
+def test_a_series_dropped_while_the_page_was_not_heard_of_starts_anew():
+    app = opened("ablation", n_seeds="20", n_steps="10000")
+    series = app.session_state["ablation_series"]
+    dropped = series.job
+    training_service().leave(dropped, series.watcher)
+    app.run()
+    assert series.live
+    assert series.job is not dropped
+    series.stop()
+
+
 def test_a_moved_slider_abandons_the_series():
     app = opened("ablation", n_seeds="20", n_steps="10000")
     first = app.session_state["ablation_series"]

@@ -174,14 +174,20 @@ def ceiling_map() -> alt.TopLevelMixin:
 def _rules(base: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Return the vertical lines of chance and the ceiling, each with its name at one end."""
     layers = []
-    for mark, dash, baseline in (("chance", [4, 4], "bottom"), ("ceiling", [1, 0], "top")):
+    # Past ``turn``, a name stands left of its line: chance's, so as not to meet the ceiling's line.
+    for mark, dash, baseline, turn in (
+        ("chance", [4, 4], "bottom", 25),
+        ("ceiling", [1, 0], "top", 60),
+    ):
         line = base.transform_filter(f"datum.Mark == '{mark}'")
         layers.append(
             line.mark_rule(color=COLOURS[mark], strokeWidth=2, strokeDash=dash).encode(x=x)
         )
         style: dict[str, Any] = {"baseline": baseline, "color": COLOURS[mark], "fontSize": 13}
-        left = line.transform_filter("datum.Accuracy <= 60").mark_text(align="left", dx=5, **style)
-        right = line.transform_filter("datum.Accuracy > 60").mark_text(
+        left = line.transform_filter(f"datum.Accuracy <= {turn}").mark_text(
+            align="left", dx=5, **style
+        )
+        right = line.transform_filter(f"datum.Accuracy > {turn}").mark_text(
             align="right", dx=-5, **style
         )
         layers += [text.encode(x=x, y=y, text="Words:N") for text in (left, right)]

@@ -123,7 +123,9 @@ def signed(distance: float) -> str:
     >>> signed(0.5504), signed(-2.0), signed(float("nan"))
     ('+0.55', '−2.00', '—')
     """
-    return "—" if np.isnan(distance) else f"{distance:+.2f}".replace("-", "−").replace("inf", "∞")
+    if np.isnan(distance):
+        return "—"
+    return f"{distance:+.2f}".replace("-", "−").replace("inf", "∞") if distance else "0"
 
 
 def is_articles_task(task: TrainSettings) -> bool:
