@@ -113,6 +113,13 @@ def test_cells_hold_the_numbers_of_the_arrays(frames):
     np.testing.assert_array_equal(pivot.to_numpy(), result.X)
 
 
+def test_move_points_hold_both_cosines_of_every_direction(frames):
+    points = frames["moves"]
+    for when, name in ((tables.BEFORE, "before"), (tables.AFTER, "after")):
+        expected = [getattr(move, name) for move in moves(mechanism(REPEATED), 2)]
+        assert points[points["When"] == when]["Cosine (no unit)"].tolist() == expected
+
+
 def test_forbidden_scores_are_said_in_words(frames):
     cells = frames["scores"]
     forbidden = cells["Looked at order"] > cells["Asking order"]
@@ -256,6 +263,13 @@ def test_scaling_table_and_sentences():
         table["Predicted spread, √d_k (no unit)"], pd.Series(np.sqrt(D_KS)), check_names=False
     )
     assert table["d_k"].tolist() == list(D_KS)
+    for column, values in (
+        ("Spread without division (no unit)", result.undivided.std),
+        ("Spread with division (no unit)", result.divided.std),
+        ("Largest weight without (no unit)", result.undivided.largest),
+        ("Largest weight with (no unit)", result.divided.largest),
+    ):
+        np.testing.assert_array_equal(table[column], values)
     assert set(table["Scores (count)"]) == {5120}
     assert "by 31.6 (predicted 32) without" in scaling_tables.scaling_sentence(result)
     assert "0.96 of the weight without" in scaling_tables.weight_sentence(result)
