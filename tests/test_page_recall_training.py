@@ -1,6 +1,7 @@
 """The recall training page: a live run, its numbers, and the student's own question."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from core.evaluation import evaluate
 from core.recall_run import recall_parts, run_so_far
 from core.tables import asking
 from core.tables import recall as tables
-from core.training import TrainSettings
+from core.training import TrainSettings, train
 from core.turns import TurnService
 from pages.parts import training
 from pages.parts.training import VISIT, Visit
@@ -74,6 +75,22 @@ def test_evaluation_of_the_page_is_on_sequences_no_checkpoint_used(app):
     rng = np.random.default_rng(SHORT.seed).spawn(4)[3]
     again = evaluate(run.learned_result.parameters, run.learned_result.settings, rng=rng)
     assert run.asked.learned.weight_on_match == again.weight_on_match
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ({}, "softmax splits the weight evenly"),
+        ({"init_scale": 0.3}, "Here that tips the split."),
+        ({"n_pairs": 1}, "Here that tips the split."),
+        ({"init_scale": 0.0}, "% right answers this head has not learned the task"),
+    ],
+)
+def test_the_reason_given_is_that_of_this_run(setting, why):
+    result = train(replace(SHORT, n_steps=1000, **setting))
+    rng = np.random.default_rng(1)
+    seen = evaluate(result.parameters, result.settings, rng=rng)
+    assert why in tables.why_there(seen)
 
 
 # --- what goes wrong is said ---------------------------------------------------------------------

@@ -20,11 +20,6 @@ from pages.parts.training_ask import read_pairs, read_question
 
 AXES = charts.AXES
 POLL_SECONDS = 0.1  # how often a live run is drawn anew
-WHY = (
-    "The question holds its key alone; the matching pair holds the same key and a value. Alike in "
-    "their key, both score alike, and softmax splits the weight. Nothing pushes it off the "
-    "question, as the question has no value that could spoil the answer."
-)
 LARGEST_CHECK = 64  # sequences: nudging 24 parameters of the largest model then takes 0.1 s
 
 
@@ -79,7 +74,7 @@ def show_fresh(visit: Visit, title: str) -> None:
     measured = tables.measured(run.learned, run.uniform, of_learned, of_uniform, visit.settings)
     show_table(measured, key="fresh", display=tables.measured_in_words(measured))
     if of_learned is not None:
-        compare(title, tables.looked_sentence(of_learned), WHY)
+        compare(title, tables.looked_sentence(of_learned), tables.why_there(of_learned))
     show_chart(
         charts.weights,
         tables.weights(of_learned, of_uniform, visit.settings),
