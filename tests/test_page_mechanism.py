@@ -33,7 +33,8 @@ def shows(app, settings, token):
     ):
         # Escaped, so that Markdown shows a student's words as typed.
         assert any(plain(sentence) in element.value for element in app.markdown)
-        assert not any(sentence in element.value for element in app.markdown)
+        if sentence != plain(sentence):
+            assert not any(sentence in element.value for element in app.markdown)
     assert tables.row_sentence(row, settings) in words(app)
     assert tables.words_sentence(result) in words(app)
     return True
