@@ -138,6 +138,15 @@ def test_markup_in_a_sentence_stays_text(sentence):
         assert "1 <" not in table.value.to_csv()
 
 
+def test_markup_stays_text_among_the_collected_results():
+    app = opened("mechanism", sentence="$ blue $ zorp", token="1")
+    app.switch_page("streamlit_app.py").run()
+    assert not app.exception
+    (result,) = app.table[0].value["Result"]
+    assert "\\$" in result
+    assert "$" not in result.replace("\\$", "")
+
+
 def test_the_scaling_experiment_is_that_of_core():
     app = opened("mechanism", seed="3")
     result = scaling(ScalingSettings(seed=3))

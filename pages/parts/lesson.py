@@ -128,7 +128,7 @@ def collected() -> None:
         st.markdown("Nothing yet. Each page asks you for a prediction; it is collected here.")
         return
     table = notebook_table(entries)
-    st.table(table, hide_index=True)
+    st.table(table.map(plain), hide_index=True)  # its cells are Markdown
     as_file, as_page = st.columns(2)
     as_file.download_button(
         "Download as CSV",
