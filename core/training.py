@@ -31,8 +31,9 @@ __all__ = [
 N_TEST = 2000  # sequences behind the loss and accuracy of every checkpoint
 EARLY_STEPS = (0, 1, 2, 5, *range(10, 101, 10))  # where most of the learning happens
 REGULAR_CHECKPOINTS = 100  # at most, besides the early ones
-CHUNK_SEQUENCES = 8192  # drawn at once: fewer calls, and little memory
-PIECE_SEQUENCES = 1024  # trained on between two chances to do something else: about 1 to 5 ms
+# Drawn at once. More would save no calls worth counting, and larger arrays cost more: memory is
+# then given back and fetched anew for every chunk.
+CHUNK_SEQUENCES = 1024
 PIECE_SEQUENCES = 1024  # trained on between two chances to do something else: about 1 to 5 ms
 
 

@@ -221,7 +221,7 @@ def test_the_learned_model_solves_the_task_within_100_steps(article):
 
 
 def test_the_learned_model_looks_at_the_match_and_at_the_question_alike(article):
-    """Over seeds 0 to 11 the match had 0.496 to 0.500, the question 0.487 to 0.494."""
+    """Over seeds 0 to 11 the match had 0.494 to 0.505, the question 0.484 to 0.495."""
     seen = fresh(article["learned"])
     assert seen.match_on_top == 1.0
     assert seen.weight_on_match == pytest.approx(0.50, abs=0.015)
@@ -265,14 +265,14 @@ def test_frozen_scores_learn_through_the_embeddings():
         train(TrainSettings(variant=variant, n_steps=1000))
         for variant in ("frozen_query", "frozen_scores")
     )
-    assert fresh(query).accuracy == fresh(scores).accuracy == 1.0
+    assert min(fresh(query).accuracy, fresh(scores).accuracy) > 0.999
     at_100 = [{c.step: c.accuracy for c in run.checkpoints}[100] for run in (query, scores)]
     assert at_100[0] > 0.98
     assert at_100[1] < 0.6
 
 
 def test_a_larger_start_breaks_the_tie_with_the_question():
-    """Over seeds 0 to 11 the match had 0.76 to 0.88, the question 0.10 to 0.23."""
+    """Over seeds 0 to 11 the match had 0.76 to 0.85, the question 0.13 to 0.22."""
     seen = fresh(train(TrainSettings(init_scale=0.3)))
     assert 0.7 < seen.weight_on_match < 0.92
     assert 0.07 < seen.weight_on_question < 0.3
