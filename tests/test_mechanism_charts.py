@@ -180,7 +180,7 @@ def test_the_move_table_carries_raw_numbers_and_says_that_the_article_has_none()
     found = preset_moves(MechanismSettings())
     table = tables.move_table(found)
     assert len(table) == 6
-    assert set(table["Article"]) == {"no number"}
+    assert set(table["Article"]) == {"none"}
     np.testing.assert_allclose(
         table["Change (no unit)"],
         table["Cosine after (no unit)"] - table["Cosine before (no unit)"],

@@ -66,7 +66,7 @@ def moves(n_rows: int) -> alt.TopLevelMixin:
         title="Cosine with the direction (no unit)",
         axis=alt.Axis(labelFlush=False),
     )
-    y = _axis(alt.Y, "Direction", labelOverlap=False, labelFontSize=12)
+    y = _axis(alt.Y, "Direction", labelOverlap=False)
     tooltip = [
         alt.Tooltip(field="Direction", type="nominal"),
         alt.Tooltip(field="When", type="nominal"),
@@ -105,15 +105,15 @@ def _cells(row: str, column: str, n_rows: int, colour: Any, value: alt.Tooltip) 
         alt.Chart(no_data())
         .mark_rect()
         .encode(
-            # Every token has its label; of 64 numbered dimensions some are left out.
+            # Every token has its label; where many dimensions stand close, some are left out.
             x=_axis(
                 alt.X,
                 column,
                 labelAngle=-90,
                 labelOverlap=column == "Dimension",
-                labelFontSize=10 if column == "Looked at" and n_rows > 12 else 12,
+                **({"labelFontSize": 10} if column == "Looked at" and n_rows > 12 else {}),
             ),
-            y=_axis(alt.Y, row, labelOverlap=False, labelFontSize=12),
+            y=_axis(alt.Y, row, labelOverlap=False),
             color=colour,
             tooltip=[*names, value],
         )

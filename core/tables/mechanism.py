@@ -16,7 +16,7 @@ from core.mechanism import Mechanism, MechanismSettings, Move, RowSteps
 BEFORE = "before the head"
 AFTER = "after the head"
 
-ARTICLE_SAYS = "no number"  # the article tells these stories in words alone
+ARTICLE_SAYS = "none"  # the article tells these stories in words alone
 
 MOVE_NUMBERS = ("Cosine before (no unit)", "Cosine after (no unit)", "Change (no unit)")
 

@@ -109,9 +109,9 @@ CASES = (
         {"sentence": "a fluffy cat saw a blue bird", "token": 7},
     ),
     ("All scores equal: what is left?", {"score_scale": 0.0}),
-    ("A head set by hand at d_k = 64: what becomes of its scores?", {"d_k": 64}),
+    ("Set by hand, d_k = 64: who is heard?", {"d_k": 64}),
     (
-        "Random vectors, d_k = 64, no division: how sharp does it get?",
+        "Random, d_k = 64, undivided: how sharp?",
         {
             "sentence": PRESETS["Random vectors"].sentence,
             "vectors": "random",
@@ -157,7 +157,7 @@ one more matrix, the output projection W_O, brings them back to d_model before t
 head leaves it out. The article counts it with each head, as the way up of the value step.
 
 **The heads set by hand.** One lets nouns ask for adjectives and takes the qualities these name. The
-other lets "bank" ask whether its neighbours are about water or money, and shifts it that way. Each
+other lets “bank” ask whether its neighbours are about water or money, and shifts it that way. Each
 uses one or two numbers of q and k; the rest are 0, so a larger d_k only divides its scores by more.
 """
 
