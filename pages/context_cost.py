@@ -54,8 +54,8 @@ CONTROLS = (
         low=1,
         high=4,
         default=1,
-        help="NumPy's matrix product already uses every core by itself, so more threads can slow "
-        "it down. The output is bit-identical for any number.",
+        help="How many blocks are computed at the same time, each on a core of its own if there is "
+        "one. The output is bit-identical for any number.",
     ),
     Slider(
         key="seed",
