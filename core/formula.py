@@ -39,7 +39,7 @@ def attention_by_formula(
     """
     q, k, v = checked_qkv(q, k, v)
     n, d_k = q.shape
-    # A Python float: dividing by np.sqrt(d_k) would turn a float32 table into float64, twice the size.
+    # A Python float: dividing by np.sqrt(d_k) would turn a float32 table into one of float64.
     scores = q @ k.T * float(1 / np.sqrt(d_k))  # (n, n)
     if causal:
         scores = np.where(causal_mask(n), scores, scores.dtype.type(-np.inf))
