@@ -10,80 +10,12 @@ from core.row_blocks import attend_rows, attention_by_row_blocks
 from core.tables import context_cost as tables
 from core.tables import pattern_memory as pattern_tables
 from pages import close_page, open_page
-from pages.parts.context_cost import (
-    POLL_SECONDS,
-    SIZES,
-    Visit,
-    follow,
-    largest_that_fits,
-    memory_cap,
-)
-from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_from
+from pages.parts.context_cost import POLL_SECONDS, follow, largest_that_fits, memory_cap
+from pages.parts.context_cost_views import CONTROLS, PATTERN_CONTROLS, show_memory, show_times
+from pages.parts.controls import draw, keep_at_most, settings_from
 from pages.parts.glossary import glossary
 from pages.parts.lesson import Choose, ask, compare, try_this
 from pages.parts.show import show_chart, show_limits, show_source, show_table
-
-CONTROLS = (
-    Choice(
-        key="n_largest",
-        label="Largest size (tokens)",
-        options=SIZES,
-        default=4096,
-        kind="slider",
-        help="Measured from 256 tokens up to here, doubling each time.",
-    ),
-    Slider(key="n_repeats", label="Repeats (timed runs of each)", low=1, high=20, default=5),
-    Choice(
-        key="d_k",
-        label="d_k (numbers in a query, key or value)",
-        options=(16, 32, 64, 128, 256),
-        default=128,
-        kind="slider",
-    ),
-    Choice(
-        key="block_size",
-        label="Rows in a block",
-        options=(1, 8, 16, 32, 64, 128, 256, 512, 1024),
-        default=128,
-        kind="slider",
-        help="How many query rows the row blocks compute at once.",
-    ),
-    Slider(
-        key="n_threads",
-        label="Threads for row blocks",
-        low=1,
-        high=4,
-        default=1,
-        help="How many blocks are computed at the same time, each on a core of its own if there is "
-        "one. The output is bit-identical for any number.",
-    ),
-    Slider(
-        key="seed",
-        label="Seed",
-        low=0,
-        high=99,
-        default=0,
-        help="Fixes the random queries, keys and values. The cost does not depend on them.",
-    ),
-)
-PATTERN_CONTROLS = (
-    Choice(
-        key="context",
-        label="Context (tokens)",
-        options=tuple(2**i for i in range(8, 21)),
-        default=2048,
-        kind="slider",
-    ),
-    Slider(key="n_heads", label="Heads in a layer", low=1, high=128, default=96),
-    Slider(key="n_layers", label="Layers", low=1, high=128, default=96),
-    Choice(
-        key="bytes_per_entry",
-        label="Bytes an entry",
-        options=(1, 2, 4, 8),
-        default=2,
-        kind="radio",
-    ),
-)
 
 PREDICTION = Choose(
     question="The context becomes twice as long. How much longer does one head take by the "
@@ -99,75 +31,6 @@ WHY = (
     "The table has n × n entries, so twice the tokens are four times the entries. At small sizes "
     "fixed costs hide this; a table that outgrows the processor's cache can cost more than that."
 )
-
-
-def show_status(visit: Visit) -> None:
-    """Say how far the measurement is, beside the one button that fits."""
-    words, button = st.columns([3, 1], vertical_alignment="center")
-    with words:
-        if visit.refused:
-            st.warning(visit.refused)
-        elif visit.progress and visit.progress.error:
-            st.warning(visit.progress.error)
-        elif visit.progress and visit.progress.place:
-            st.progress(0.0, tables.queue_sentence(visit.progress.place))
-        elif visit.live:
-            done = visit.snapshot.share_done if visit.snapshot else 0.0
-            st.progress(done, tables.progress_sentence(visit.snapshot))
-        elif visit.snapshot:
-            st.progress(
-                visit.snapshot.share_done,
-                tables.when_sentence(visit.snapshot, st.context.timezone),
-            )
-        else:
-            st.progress(0.0, "Stopped before the first run.")
-    if visit.live:
-        button.button("Stop", on_click=visit.stop, width="stretch")
-    else:
-        button.button(
-            "Measure again", on_click=visit.start, kwargs={"again": True}, width="stretch"
-        )
-
-
-def show_times(visit: Visit) -> None:
-    """Follow the measurement, and show the times so far."""
-    was_live = visit.live
-    visit.poll()
-    show_status(visit)
-    show_chart(
-        charts.time,
-        tables.time_points(visit.snapshot),
-        key="times_chart",
-        says=tables.time_sentence(visit.snapshot),
-        alt_text="Time against the number of tokens, both logarithmic: every run by the formula "
-        "and by row blocks, lines through the fastest, and a dashed line that grows as n².",
-    )
-    if visit.snapshot:
-        st.caption(tables.whose_sentence(visit.snapshot, visit.asked))
-    scattered = tables.scatter_sentence(visit.result) if visit.result else None
-    if scattered:
-        st.info(scattered)
-    ratios = tables.ratios(visit.snapshot)
-    show_table(ratios, key="doublings", display=tables.ratios_in_words(ratios))
-    with st.expander("Every run"):
-        show_table(tables.times(visit.snapshot), key="context_times")
-    if was_live and not visit.live:
-        st.rerun()
-
-
-def show_memory(visit: Visit) -> None:
-    """Show the memory measured so far beside the predictions."""
-    show_chart(
-        charts.memory,
-        tables.memory_points(visit.settings, visit.snapshot),
-        key="memory_chart",
-        says=tables.memory_sentence(visit.snapshot),
-        alt_text="Peak memory against the number of tokens, both logarithmic: predicted lines and "
-        "measured points of the formula and of row blocks, and this server's memory cap.",
-    )
-    with st.expander("Measured beside predicted"):
-        show_table(tables.memory(visit.snapshot), key="context_memory")
-
 
 page = open_page("pages/context_cost.py")
 glossary("token", "n", "n²", "d_k", "head", "pattern", "row block", "float32", "MiB, GiB", "seed")

@@ -4,21 +4,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 
 from core import context_cost
 from core.context_cost import (
     METHODS,
     MIB,
     ContextSettings,
-    CostSnapshot,
     Measurement,
-    Run,
-    doublings,
-    fastest_by_size,
-    fitted_exponent,
     measure_peak_bytes,
     measure_steps,
     needed_mib,
@@ -40,21 +32,6 @@ class FakeClock:
     def __call__(self):
         self.calls += 1
         return float(self.calls * (self.calls - 1) // 2)
-
-
-def snapshot(seconds):
-    """A finished measurement by the formula with these times, n -> repeats."""
-    return CostSnapshot(
-        settings=ContextSettings(),
-        started=0.0,
-        run=Run(n=256, method="formula", repeat=1, traced=False),
-        share_done=1.0,
-        measurements=tuple(
-            Measurement(n=n, method="formula", predicted_bytes=1, peaks=(1,), seconds=times)
-            for n, times in seconds.items()
-        ),
-        differences={},
-    )
 
 
 def test_every_planned_run_is_made_once_and_every_repeat_returned():
@@ -285,47 +262,3 @@ def test_the_sizes_are_doublings():
     assert ContextSettings(n_largest=256).sizes == (256,)
     assert ContextSettings(n_largest=2048).sizes == (256, 512, 1024, 2048)
     assert ContextSettings(n_smallest=3, n_largest=12).sizes == (3, 6, 12)
-
-
-def test_ratios_are_of_the_fastest_runs():
-    measured = snapshot({256: (2.0, 1.0, 9.0), 512: (5.0, 4.0), 1024: (16.0,), 2048: ()})
-    assert fastest_by_size(measured, "formula") == {256: 1.0, 512: 4.0, 1024: 16.0}
-    assert doublings(measured, "formula") == {(256, 512): 4.0, (512, 1024): 4.0}
-    assert doublings(measured, "row blocks") == {}
-
-
-@hypothesis_settings(max_examples=40)
-@given(
-    seconds=st.lists(st.floats(1e-5, 1e3), min_size=3, max_size=8),
-    first=st.sampled_from([1, 7, 256]),
-)
-def test_the_fit_is_numpys(seconds, first):
-    sizes = [first * 2**i for i in range(len(seconds))]
-    exponent, error = fitted_exponent(sizes, seconds)
-    coefficients, covariance = np.polyfit(np.log(sizes), np.log(seconds), 1, cov=True)
-    assert exponent == pytest.approx(coefficients[0], rel=1e-7, abs=1e-7)
-    assert error == pytest.approx(covariance[0, 0] ** 0.5, rel=1e-4, abs=1e-7)
-
-
-def test_the_fit_finds_an_exponent_put_into_noise():
-    """400 draws of noise with sd 0.1 around n²: the error bars are as wide as the scatter.
-
-    With 400 draws the share of |error| < 2 standard errors has sd 2 % at most; a t distribution
-    with 4 degrees of freedom puts 88 % there.
-    """
-    rng = np.random.default_rng(0)
-    sizes = [256 * 2**i for i in range(6)]
-    fits = [
-        fitted_exponent(sizes, [n**2 * np.exp(0.1 * rng.standard_normal()) for n in sizes])
-        for _ in range(400)
-    ]
-    within = np.mean([abs(exponent - 2) < 2 * error for exponent, error in fits])
-    assert 0.82 < within < 0.94
-    assert not any(abs(exponent - 1.5) < 2 * error for exponent, error in fits)
-
-
-def test_a_fit_needs_three_sizes():
-    with pytest.raises(ValueError, match=r"at least 3 different numbers, .* 2 times, got \[1, 2\]"):
-        fitted_exponent([1, 2], [1.0, 4.0])
-    with pytest.raises(ValueError, match="at least 3 different numbers"):
-        fitted_exponent([1, 2, 2], [1.0, 4.0, 4.0])

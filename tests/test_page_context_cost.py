@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from core.context_cost import ContextSettings, doublings
+from core.context_cost import ContextSettings
+from core.growth import doublings
 from core.pattern_memory import PatternSettings, pattern_memory
 from core.tables import context_cost as tables
 from pages.parts import context_cost as parts

@@ -12,12 +12,10 @@ from core.context_cost import (
     MIB,
     ContextSettings,
     CostSnapshot,
-    doublings,
-    fastest_by_size,
-    fitted_exponent,
     needed_mib,
     predicted_peak_bytes,
 )
+from core.growth import doublings, fastest_by_size, fitted_exponent
 from core.pattern_memory import in_binary_units
 from core.reported import COST_RATIOS
 
