@@ -182,6 +182,15 @@ def test_one_of_two_visitors_stops_only_for_themselves(service):
     assert not ann.run.learned
 
 
+def test_moving_a_slider_ends_the_old_run_at_once():
+    app = opened("recall_training", n_steps="10000", batch_size="1024", d_model="128")
+    old = app.session_state[VISIT].job
+    assert old.state in ("live", "waiting")
+    app.slider(key="n_values").set_value(5).run()
+    assert old.state == "stopped"
+    app.session_state[VISIT].stop()
+
+
 def test_the_place_in_the_queue_and_a_full_queue_are_said(service):
     visit_of(long_run(8))
     assert visit_of(long_run(7)).sentence() == "Waiting: number 1 in the queue."
