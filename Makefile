@@ -4,6 +4,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+RESULTS := benchmarks/results
 
 .PHONY: app test bench browser
 
@@ -15,6 +16,10 @@ test: .venv/test browser
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+bench: .venv/bench
+	$(BIN)/python -m benchmarks.compute_training --write $(RESULTS)/training.md $(RESULTS)/training.csv
+	$(BIN)/python -m benchmarks.compute_attention --write $(RESULTS)/attention.md $(RESULTS)/attention.csv
 
 browser: .venv/test
 	sh tests/e2e/find_browser.sh $(BIN)/python
@@ -29,4 +34,8 @@ browser: .venv/test
 
 .venv/test: requirements.txt requirements-dev.txt | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+	touch $@
+
+.venv/bench: requirements.txt requirements-bench.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --requirement requirements-bench.txt
 	touch $@

@@ -1,0 +1,1 @@
+"""What the lab costs, measured on the machine at hand."""
