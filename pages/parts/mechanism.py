@@ -1,4 +1,4 @@
-"""Pieces of the mechanism page: its controls, its presets, the diagram and the heat-maps."""
+"""Pieces of the mechanism page: its presets, the moves, the heat-maps and the row."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,169 +8,14 @@ import streamlit as st
 
 from core.attention import Floats
 from core.charts import mechanism as charts
-from core.heads import HEADS
 from core.lexicon import tokenise
-from core.mechanism import PRESETS, VECTORS, Mechanism, RowSteps
-from core.scaling import Scaling, ScalingSettings, scaling
+from core.mechanism import PRESETS, Mechanism, explain_row, moves, preset_moves
 from core.tables import mechanism as tables
-from pages.parts.controls import Choice, Slider, Switch, Text, plain
-from pages.parts.lesson import Choose
+from pages.parts.controls import plain
+from pages.parts.lesson import compare, try_this
+from pages.parts.mechanism_lesson import CASES, CONTROLS, DIAGRAM, STAGES_IN_WORDS, WHY
 from pages.parts.present import shown
-from pages.parts.show import show_chart
-
-HEAD_NAMES = {
-    "adjectives": "Nouns ask for adjectives",
-    "context": "Context picks a meaning",
-    "random": "Random",
-}
-VECTOR_NAMES = {"lexicon": "Hand-made lexicon", "random": "Random"}
-
-CONTROLS = (
-    Text(
-        key="sentence",
-        label="Sentence",
-        default="a fluffy blue creature",
-        help="Up to 24 tokens. A word the lexicon does not have gets a random vector and a *.",
-    ),
-    Choice(
-        key="head",
-        label="Head (two are set by hand)",
-        options=HEADS,
-        default="adjectives",
-        show=lambda name: HEAD_NAMES[name],
-    ),
-    Choice(
-        key="d_k",
-        label="d_k (numbers in each query and key)",
-        options=(1, 2, 4, 8, 16, 32, 64),
-        default=4,
-        kind="slider",
-        help="A head set by hand uses the first one or two numbers and leaves the others 0: its "
-        "q·k stays, and a larger d_k only divides it by more. The random head fills all of them.",
-    ),
-    Slider(
-        key="token",
-        label="Word to follow (position)",
-        low=1,
-        high=24,
-        default=4,
-        help="The number in front of the word on every axis, counted from 1.",
-    ),
-    Switch(key="causal", label="Causal mask", default=True),
-    Switch(key="divide", label="Divide by √d_k", default=True),
-    Choice(
-        key="vectors",
-        label="Word vectors",
-        options=VECTORS,
-        default="lexicon",
-        kind="radio",
-        show=lambda name: VECTOR_NAMES[name],
-    ),
-    Slider(
-        key="score_scale",
-        label="Score scale (factor)",
-        low=0.0,
-        high=4.0,
-        default=1.0,
-        step=0.25,
-        help="Every score is multiplied by this as well. At 0 all scores are equal.",
-    ),
-    Slider(
-        key="seed",
-        label="Seed",
-        low=0,
-        high=99,
-        default=0,
-        help="Fixes unknown words, random vectors, the random head and the draws for √d_k.",
-    ),
-)
-
-PREDICTION = Choose(
-    question="The vector of “creature” holds nothing fluffy or blue. One head lets it look at the "
-    "words of “a fluffy blue creature” and adds what it finds. What becomes of the vector?",
-    answers=(
-        "It stays as it is: a word's vector is fixed",
-        "It becomes the vector of “fluffy”",
-        "It turns towards “blue”, the nearest word",
-        "It turns towards both and stays a creature",
-    ),
-)
-WHY = (
-    "A word's weights decide how much of each neighbour's value it takes. Their sum is added to "
-    "the vector that was there; nothing is replaced."
-)
-CASES = (
-    (
-        "Can “bank” see a river that comes after it?",
-        {"sentence": "the bank beside the river", "head": "context", "token": 2},
-    ),
-    (
-        "Two nouns, two adjectives: who gets which?",
-        {"sentence": "a fluffy cat saw a blue bird", "token": 7},
-    ),
-    ("All scores equal: what is left?", {"score_scale": 0.0}),
-    ("Set by hand, d_k = 64: who is heard?", {"d_k": 64}),
-    (
-        "Random, d_k = 64, undivided: how sharp?",
-        {
-            "sentence": PRESETS["Random vectors"].sentence,
-            "vectors": "random",
-            "head": "random",
-            "token": 8,
-            "d_k": 64,
-            "divide": False,
-        },
-    ),
-)
-
-DIAGRAM = """%%{init: {"themeVariables": {"fontSize": "18px"}}}%%
-%%{init: {"flowchart": {"wrappingWidth": 400}}}%%
-flowchart TB
-  X["X: one vector per token<br/>n × d_model"]
-  X --> Q["Q = X W_Q<br/>n × d_k"]
-  X --> K["K = X W_K<br/>n × d_k"]
-  X --> V["V = X W_V<br/>n × d_v"]
-  Q --> S["Scores = Q Kᵀ ÷ √d_k<br/>n × n"]
-  K --> S
-  S --> M["Masked scores<br/>future = −∞"]
-  M --> P["Pattern = softmax of each row<br/>n × n"]
-  P --> O["Output = pattern × V<br/>n × d_v"]
-  V --> O
-  O -.-> W["W_O, back to d_model<br/>left out here"]
-  W -.-> R["X + output<br/>n × d_model"]
-  X --> R
-"""
-
-STAGES_IN_WORDS = """
-Each token's vector x is multiplied by three matrices.
-
-- **q = x W_Q** asks a question, **k = x W_K** says what the token has to offer, and **v = x W_V**
-  is what it hands over.
-- The score of a pair is q·k: large when the one token's question fits the other's offer.
-- The mask sets the score of every later token to −∞. The softmax turns each row of scores into
-  weights that sum to 1.
-- The output is the sum of all v, each times its weight. It is added to x: refined, not replaced.
-
-**Where W_O goes.** Here W_V keeps all 16 dimensions (d_v = d_model), so the output fits onto X as
-it is. In a transformer each of many heads makes a shorter output. They are laid side by side, and
-one more matrix, the output projection W_O, brings them back to d_model before they are added. This
-head leaves it out. The article counts it with each head, as the way up of the value step.
-
-**The heads set by hand.** One lets nouns ask for adjectives and takes the qualities these name. The
-other lets “bank” ask whether its neighbours are about water or money, and shifts it that way. Each
-uses one or two numbers of q and k; the rest are 0, so a larger d_k only divides its scores by more.
-"""
-
-LIMITS = (
-    "The lexicon and two of the heads are made by hand. A trained model finds its own numbers, and "
-    "its dimensions have no names.",
-    "Nothing here knows which token came first, except through the mask. With two nouns, the later "
-    "one takes the adjectives of both. Real models add position to the vectors.",
-    "This is one head in one layer, without W_O, biases or layer norm. The article tells these "
-    "stories in words and prints no numbers for them.",
-    "A softmax must put its weight somewhere. A word that asks nothing takes the plain average of "
-    "the values it may look at, so words such as “the” turn a little as well.",
-)
+from pages.parts.show import show_chart, show_table
 
 
 def show_presets() -> None:
@@ -192,8 +37,37 @@ def _use(name: str) -> None:
     )
 
 
+def show_moves(result: Mechanism, index: int, title: str) -> None:
+    """Draw where the followed word turned, and where the presets' words do."""
+    turned = moves(result, index)
+    said = tables.moves_sentence(turned)
+    show_chart(
+        charts.moves,
+        tables.move_points(turned),
+        len(turned),
+        key="moves",
+        says=plain(said),
+        alt_text="Points: the cosine of the followed word's vector with each direction, before "
+        "the head and after it, from −1 to 1.",
+    )
+    compare(title, said, WHY)
+    st.markdown(
+        "The presets, each with the head made for it and otherwise your settings; the article "
+        "tells these stories without numbers. “bank” starts from the same vector twice. A cosine "
+        "of 1 is the same direction, 0 a right angle."
+    )
+    found = tables.move_table(preset_moves(result.settings))
+    show_table(found, key="preset_moves", display=tables.move_table_in_words(found))
+    try_this(CONTROLS, *CASES)
+
+
 def show_stages(result: Mechanism, index: int) -> None:
-    """Draw every stage as a heat-map, in the order of computation."""
+    """Draw the data flow, then every stage as a heat-map, in the order of computation."""
+    st.subheader("One head, stage by stage", anchor=False)
+    diagram, words = st.columns(2, gap="large")
+    with diagram:
+        st.mermaid_chart(DIAGRAM, width="content", alt="Data flow of one attention head")
+    words.markdown(STAGES_IN_WORDS)
     labels, dimensions = tables.token_labels(result), tables.dimension_names(result)
     steps, of_key = result.steps, tables.numbers(result.settings.d_k)
     n = len(labels)
@@ -236,10 +110,22 @@ def show_stages(result: Mechanism, index: int) -> None:
         vectors("Output", "pattern × V, a weighted sum", steps.output, dimensions, 2.0)
     with right:
         vectors("X + output", "what leaves the step", result.updated, dimensions, 2.0)
+    with st.expander("Every stage as one table"):
+        show_table(tables.stage_table(result), key="stages", height=300)
 
 
-def show_weighted_values(row: RowSteps, labels: list[str], dimensions: list[str]) -> None:
-    """Draw weight × value of each key for one token, and their sum."""
+def show_row(result: Mechanism, index: int) -> None:
+    """Draw the arithmetic of the followed token's row, and what each key adds."""
+    labels, dimensions = tables.token_labels(result), tables.dimension_names(result)
+    row = explain_row(result, index)
+    st.subheader("One row, step by step", anchor=False)
+    st.markdown(
+        plain(f"The word you follow is “{labels[index]}”. ")
+        + tables.row_sentence(row, result.settings)
+    )
+    show_table(
+        tables.row_table(row, labels), key="row", formats=dict.fromkeys(tables.ROW_NUMBERS, "%.4f")
+    )
     _draw_map(
         charts.vectors,
         tables.weighted_value_cells(row, labels, dimensions),
@@ -249,6 +135,12 @@ def show_weighted_values(row: RowSteps, labels: list[str], dimensions: list[str]
         meaning="what each key adds, and the sum",
         says="The last row is the sum of the others: this token's row of the output.",
     )
+    with st.expander("Weight × value as a table"):
+        show_table(
+            tables.weighted_value_table(row, labels, dimensions),
+            key="weighted_values",
+            formats=dict.fromkeys(dimensions, "%.4f"),
+        )
 
 
 def _draw_map(
@@ -268,9 +160,3 @@ def _draw_map(
         says=says,
         alt_text=f"Heat-map of {name}: a row for each token, its numbers as colours.",
     )
-
-
-@st.cache_data(max_entries=100, show_spinner=False)
-def scaling_of(settings: ScalingSettings) -> Scaling:
-    """Return the scaling experiment, computed once for each seed."""
-    return scaling(settings)
