@@ -5,12 +5,28 @@ same training batches, and are scored on the same fresh sequences, so that what 
 them is the variant alone.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 
 from core.ablation_scores import AblationRun, score_run
-from core.training import VARIANTS, TrainResult, TrainSettings, train_pieces
+from core.series import SeriesStep, finished, series_steps, share_done
+from core.training import VARIANTS, TrainSettings, train_pieces
+
+__all__ = [
+    "MAP_PAIRS",
+    "MAP_VALUES",
+    "MAX_SEEDS",
+    "AblationSettings",
+    "AblationStep",
+    "ablation_steps",
+    "alike",
+    "cell_run",
+    "finished",
+    "map_runs",
+    "run_steps",
+    "share_done",
+]
 
 MAX_SEEDS = 20
 
@@ -49,15 +65,8 @@ class AblationSettings:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AblationStep:
-    """One report of a series of runs: a checkpoint passed, or a run finished."""
-
-    n_done: int  # runs finished
-    n_runs: int  # runs in the series
-    settings: TrainSettings  # of the run this is about
-    step: int  # training steps that run has taken
-    run: AblationRun | None  # the run with its scores, if this report is its last
+AblationStep = SeriesStep[TrainSettings, AblationRun]
+"""One report of a series: a checkpoint passed, or a run finished."""
 
 
 def ablation_steps(settings: AblationSettings) -> Generator[AblationStep | None, None, None]:
@@ -66,53 +75,8 @@ def ablation_steps(settings: AblationSettings) -> Generator[AblationStep | None,
 
 
 def run_steps(runs: Iterable[TrainSettings]) -> Generator[AblationStep | None, None, None]:
-    """Train and score these runs one after another.
-
-    A report comes after every checkpoint, and None in between, wherever others may have a turn. A
-    run that diverges is scored as it stood at its last good checkpoint, and says so.
-    """
-    runs = tuple(runs)
-    for i, settings in enumerate(runs):
-        training = train_pieces(settings)
-        result: TrainResult | None = None
-        while result is None:
-            try:
-                checkpoint = next(training)
-            except StopIteration as end:
-                result = end.value
-            else:
-                yield (
-                    None
-                    if checkpoint is None
-                    else AblationStep(
-                        n_done=i,
-                        n_runs=len(runs),
-                        settings=settings,
-                        step=checkpoint.step,
-                        run=None,
-                    )
-                )
-        yield AblationStep(
-            n_done=i + 1,
-            n_runs=len(runs),
-            settings=settings,
-            step=result.checkpoints[-1].step,
-            run=score_run(result),
-        )
-
-
-def finished(steps: Iterable[AblationStep | None]) -> tuple[AblationRun, ...]:
-    """Return the runs that these reports finished, in the order in which they did."""
-    return tuple(step.run for step in steps if step is not None and step.run is not None)
-
-
-def share_done(steps: Sequence[AblationStep]) -> float:
-    """Return how much of a series of runs these reports cover, 0 … 1."""
-    if not steps:
-        return 0.0
-    last = steps[-1]
-    under_way = 0.0 if last.run else last.step / max(1, last.settings.n_steps)
-    return min(1.0, (last.n_done + under_way) / last.n_runs)
+    """Train and score these runs one after another; see `core.series.series_steps`."""
+    yield from series_steps(runs, train_pieces, score_run)
 
 
 def alike(one: TrainSettings, other: TrainSettings) -> bool:

@@ -36,8 +36,8 @@ class Circuits:
 class PartIndex:
     """The parts of B sequences, as places in flattened tables.
 
-    A sequence's parts lie along the axis before the last: the keys of its pairs, the question's
-    key, the values of its pairs. The sequences lie along the last axis, where NumPy is fastest at
+    A sequence's parts lie along the axis before the last: the keys of its pairs, the question,
+    the values of its pairs. The sequences lie along the last axis, where NumPy is fastest at
     summing over the tokens.
     """
 
@@ -76,14 +76,28 @@ def circuits(parameters: Parameters, *, values_in_keys: bool = True) -> Circuits
 
 
 def index_parts(
-    sequences: Sequences, n_keys: int, n_values: int, batch_size: int | None = None
+    sequences: Sequences,
+    n_keys: int,
+    n_values: int,
+    batch_size: int | None = None,
+    *,
+    own_questions: bool = False,
 ) -> list[PartIndex]:
-    """Index the parts of sequences, cut into batches; one batch of all of them when None."""
+    """Index the parts of sequences, cut into batches; one batch of all of them when None.
+
+    Args:
+        sequences: what to index.
+        n_keys: different keys.
+        n_values: different values.
+        batch_size: sequences in a batch, a divisor of their number.
+        own_questions: whether a question is a part of its own, after every key and value, and not
+            its key's part.
+    """
     n_parts, n_pairs = n_keys + n_values, sequences.keys.shape[1]
     B = batch_size or len(sequences)
-    parts = np.concatenate(
-        [sequences.keys, sequences.questions[:, np.newaxis], n_keys + sequences.values], axis=1
-    )
+    questions = sequences.questions[:, np.newaxis] + (n_parts if own_questions else 0)
+    parts = np.concatenate([sequences.keys, questions, n_keys + sequences.values], axis=1)
+    n_parts += n_keys if own_questions else 0
     parts = parts.reshape(-1, B, 2 * n_pairs + 1).swapaxes(1, 2)  # (batches, 2 n_pairs + 1, B)
     in_qk = np.ascontiguousarray(sequences.questions.reshape(-1, 1, B) * n_parts + parts)
     in_bag = np.ascontiguousarray(parts * B + np.arange(B))
@@ -95,16 +109,26 @@ def index_parts(
     ]
 
 
-def forward(tables: Circuits, index: PartIndex) -> Forward:
-    """Answer the sequences of one batch from the tables."""
+def forward(tables: Circuits, index: PartIndex, *, normalised: bool = True) -> Forward:
+    """Answer the sequences of one batch from the tables.
+
+    Args:
+        tables: both circuits.
+        index: the batch.
+        normalised: whether the weights are the softmax of the scores, as in attention; otherwise
+            each is the sigmoid of its own score, and they need not sum to 1.
+    """
     n, n_parts = index.n_pairs, len(tables.ov)
     batch_size = index.in_logits.shape[-1]
     part_scores = tables.qk.take(index.in_qk)  # (2n + 1, B)
     scores = part_scores[: n + 1]
     scores[:n] += part_scores[n + 1 :]
-    scores -= scores.max(axis=0)
-    weights = np.exp(scores)
-    weights /= weights.sum(axis=0)  # (n + 1, B)
+    if normalised:
+        scores -= scores.max(axis=0)
+        weights = np.exp(scores)
+        weights /= weights.sum(axis=0)  # (n + 1, B)
+    else:
+        weights = (1 + np.tanh(scores / 2)) / 2  # the sigmoid, without an exp that overflows
     bag = (
         np.bincount(
             index.in_bag.ravel(),
@@ -128,17 +152,11 @@ def forward(tables: Circuits, index: PartIndex) -> Forward:
     )
 
 
-def backward(
-    parameters: Parameters,
-    tables: Circuits,
-    index: PartIndex,
-    answers: Forward,
-    gradient: Parameters,
-    *,
-    values_in_keys: bool = True,
-) -> None:
-    """Write the gradient of the mean loss with respect to all six matrices into ``gradient``."""
-    p, n = parameters, index.n_pairs
+def table_gradients(
+    tables: Circuits, index: PartIndex, answers: Forward, *, normalised: bool = True
+) -> tuple[Floats, Floats]:
+    """Return the gradient of the mean loss with respect to the QK and the OV circuit."""
+    n = index.n_pairs
     batch_size = index.in_logits.shape[-1]
     d_logits = (
         answers.probabilities.copy()
@@ -149,7 +167,10 @@ def backward(
     d_parts = (tables.ov @ d_logits).take(index.in_bag)  # (2n + 1, B)
     d_weights = d_parts[: n + 1]
     d_weights[:n] += d_parts[n + 1 :]
-    d_scores = answers.weights * (d_weights - (answers.weights * d_weights).sum(axis=0))
+    if normalised:
+        d_scores = answers.weights * (d_weights - (answers.weights * d_weights).sum(axis=0))
+    else:
+        d_scores = answers.weights * (1 - answers.weights) * d_weights
     d_qk = (
         np.bincount(
             index.in_qk.ravel(),
@@ -159,6 +180,21 @@ def backward(
         .astype(d_scores.dtype)
         .reshape(tables.qk.shape)
     )
+    return d_qk, d_ov
+
+
+def backward(
+    parameters: Parameters,
+    tables: Circuits,
+    index: PartIndex,
+    answers: Forward,
+    gradient: Parameters,
+    *,
+    values_in_keys: bool = True,
+) -> None:
+    """Write the gradient of the mean loss with respect to all six matrices into ``gradient``."""
+    p = parameters
+    d_qk, d_ov = table_gradients(tables, index, answers)
     if not values_in_keys:
         d_qk[:, p.shape.n_keys :] = 0
     d_qk *= float(1 / np.sqrt(p.shape.d_k))

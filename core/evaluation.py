@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.attention import Floats
-from core.circuits import circuits, forward, index_parts
+from core.circuits import Forward, circuits, forward, index_parts
 from core.recall import Integers, Parameters, Sequences, sample_sequences
 from core.training import TrainSettings
 
@@ -44,9 +44,14 @@ def evaluate_on(
     sequences: Sequences, parameters: Parameters, settings: TrainSettings
 ) -> Evaluation:
     """Let the model answer sequences that were drawn before."""
-    n_sequences, n_pairs = sequences.keys.shape
     [batch] = index_parts(sequences, settings.n_keys, settings.n_values)
     answers = forward(circuits(parameters, values_in_keys=settings.values_in_keys), batch)
+    return evaluation_of(sequences, answers)
+
+
+def evaluation_of(sequences: Sequences, answers: Forward) -> Evaluation:
+    """Compare a model's answers to these sequences, and its weights, with what was asked."""
+    n_sequences, n_pairs = sequences.keys.shape
     weights = answers.weights.T  # (n_sequences, n_pairs + 1)
     is_match = np.arange(n_pairs) == sequences.asked[:, np.newaxis]  # (n_sequences, n_pairs)
     pairs = weights[:, :-1]
