@@ -216,11 +216,6 @@ def findings(runs: Sequence[AblationRun], settings: AblationSettings) -> list[st
     return lines
 
 
-def done_words(runs: Sequence[AblationRun], n_runs: int) -> str:
-    """Say how much of a series of runs is done."""
-    return f"{len(runs)} of {n_runs} runs done"
-
-
 def _point(run: AblationRun, settings: AblationSettings) -> dict[str, object]:
     low, high = interval(run.score)
     place = run.settings.seed - settings.train.seed

@@ -8,7 +8,7 @@ from core.reported import ABLATION_UNIFORM
 from core.tables import ablation as tables
 from core.tables import ceiling as ceilings
 from core.tables import sampling
-from pages.parts.ablation_series import Series, remember, remembered
+from pages.parts.ablation_series import AblationSeries, remember, remembered
 from pages.parts.lesson import compare
 from pages.parts.show import show_chart, show_table
 
@@ -20,7 +20,9 @@ WHY = (
 ceiling_cells = st.cache_data(max_entries=1, show_spinner=False)(ceilings.ceiling_cells)
 
 
-def show_runs(series: Series, settings: AblationSettings, title: str, *, polling: bool) -> None:
+def show_runs(
+    series: AblationSeries, settings: AblationSettings, title: str, *, polling: bool
+) -> None:
     """Draw every finished run and what each variant's runs say, beside the prediction.
 
     Args:
@@ -54,20 +56,20 @@ def show_runs(series: Series, settings: AblationSettings, title: str, *, polling
         st.rerun()
 
 
-def show_findings(series: Series, settings: AblationSettings) -> None:
+def show_findings(series: AblationSeries, settings: AblationSettings) -> None:
     """Answer each variant's question as far as its runs do."""
     series.poll()
     st.markdown("\n".join(f"- {line}" for line in tables.findings(series.runs, settings)))
 
 
-def show_cases(series: Series, settings: AblationSettings) -> None:
+def show_cases(series: AblationSeries, settings: AblationSettings) -> None:
     """Draw each case of the ceiling beside what the uniform runs scored in it."""
     series.poll()
     cases = ceilings.case_table(settings.train.n_pairs, settings.train.n_values, series.runs)
     show_table(cases, key="cases", display=ceilings.case_table_in_words(cases))
 
 
-def show_sampling(series: Series, settings: AblationSettings) -> None:
+def show_sampling(series: AblationSeries, settings: AblationSettings) -> None:
     """Draw how far every score lies from the ceiling."""
     series.poll()
     show_chart(
@@ -82,7 +84,7 @@ def show_sampling(series: Series, settings: AblationSettings) -> None:
     show_table(summary, key="sampling", display=sampling.sampling_summary_in_words(summary))
 
 
-def show_map(series: Series | None, settings: AblationSettings, *, polling: bool) -> None:
+def show_map(series: AblationSeries | None, settings: AblationSettings, *, polling: bool) -> None:
     """Draw the map of the ceiling with the cells measured so far."""
     if series is not None:
         series.poll()

@@ -1,142 +1,47 @@
-"""A series of training runs that one visitor follows: started, watched, stopped, run again."""
+"""The ablation page's series of runs, and the measured cells of its map."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import streamlit as st
 
-from core.ablation_runs import AblationStep, alike, finished, run_steps, share_done
+from core.ablation_runs import alike, run_steps
 from core.ablation_scores import AblationRun
-from core.tables.ablation import done_words
 from core.training import TrainSettings
-from core.turns import Job, Progress, QueueFullError
-from pages.parts.controls import plain
-from pages.parts.server import training_service
+from pages.parts import series as any_series
+from pages.parts.series import POLL_SECONDS, REDRAW_SECONDS, Series
 
-POLL_SECONDS = 0.4  # how often a live series is drawn anew
-REDRAW_SECONDS = 2.0  # the same for what stands further down the page
+__all__ = [
+    "POLL_SECONDS",
+    "REDRAW_SECONDS",
+    "AblationSeries",
+    "follow",
+    "followed",
+    "remember",
+    "remembered",
+    "start",
+]
+
 KEPT_RUNS = 2000  # measured runs remembered for the map, for one visit
 _MEASURED = "ablation_measured"  # the key of those runs in the session's state
 
-
-@dataclass(kw_only=True, eq=False)
-class Series:
-    """What this visitor is following. ``watcher`` is the token of who asks."""
-
-    name: str  # what its buttons' keys begin with
-    settings: tuple[TrainSettings, ...]  # of every run
-    job: Job[AblationStep] | None = None  # None once stopped or refused
-    progress: Progress[AblationStep] | None = None  # as last heard
-    stopped: bool = False  # by the visitor
-    refused: str | None = None  # the sentence, if the queue was full
-    kept: bool = False  # whether it had been run before and was shown at once
-    watcher: object = field(default_factory=object)
-
-    @property
-    def live(self) -> bool:
-        """Whether more is to come."""
-        return self.job is not None and (self.progress is None or not self.progress.ended)
-
-    @property
-    def steps(self) -> tuple[AblationStep, ...]:
-        """The reports heard of so far."""
-        return self.progress.items if self.progress else ()
-
-    @property
-    def runs(self) -> tuple[AblationRun, ...]:
-        """The runs that have finished."""
-        return finished(self.steps)
-
-    def start(self, *, again: bool = False) -> None:
-        """Ask for the series, or join the one somebody else asked for."""
-        self.stopped, self.refused = False, None
-        settings = self.settings
-        try:
-            self.job = training_service().submit(
-                settings, lambda: run_steps(settings), self.watcher, again=again
-            )
-        except QueueFullError as full:
-            self.job, self.refused = None, str(full)
-            return
-        self.poll()
-        self.kept = not self.live
-
-    def poll(self) -> None:
-        """Hear what the series has done since."""
-        if self.job is None:
-            return
-        self.progress = training_service().poll(self.job, self.watcher)
-        if self.progress.state == "stopped":  # dropped, as this page had not asked for a while
-            self.start()
-
-    def stop(self) -> None:
-        """Leave the series, and keep the runs that have finished."""
-        if self.job is not None:
-            self.progress = training_service().leave(self.job, self.watcher)
-            self.stopped = self.progress.state != "done"
-            self.job = None
-
-    def show_progress(self) -> None:
-        """Draw how far the series is, what ended it early, and the button that stops or repeats."""
-        bar, button = st.columns([3, 1], vertical_alignment="bottom")
-        words = done_words(self.runs, len(self.settings))
-        if self.progress and self.progress.place:
-            words = f"waiting, place {self.progress.place} in the queue"
-        elif self.stopped:
-            words = f"stopped: {words}"
-        elif self.kept:
-            words = f"{words} earlier, with the same settings and seeds"
-        bar.progress(share_done(self.steps), text=words)
-        if self.live:
-            button.button("Stop", key=f"{self.name}_stop", on_click=self.stop, width="stretch")
-        else:
-            button.button(
-                "Run again",
-                key=f"{self.name}_again",
-                on_click=self.start,
-                kwargs={"again": True},
-                width="stretch",
-            )
-        if self.refused:
-            st.warning(plain(self.refused))
-        if self.progress and self.progress.error:
-            st.warning(plain(self.progress.error))
+AblationSeries = Series[TrainSettings, AblationRun]
 
 
-def follow(name: str, settings: tuple[TrainSettings, ...]) -> Series:
+def follow(name: str, settings: tuple[TrainSettings, ...]) -> AblationSeries:
     """Return the series of these runs under this name; a series of other runs is abandoned."""
-    series: Series | None = st.session_state.get(name)
-    if series is None or series.settings != settings:
-        if series is not None:
-            series.stop()
-        series = Series(name=name, settings=settings)
-        st.session_state[name] = series
-        series.start()
-    else:
-        series.poll()
-    return series
+    return any_series.follow(name, settings, run_steps)
 
 
 def start(name: str, settings: tuple[TrainSettings, ...]) -> None:
     """Start the series of these runs under this name, or run it again."""
-    series: Series | None = st.session_state.get(name)
-    if series is not None and series.settings == settings and not series.live:
-        series.start(again=True)
-    else:
-        follow(name, settings)
+    any_series.start(name, settings, run_steps)
 
 
-def followed(name: str, settings: TrainSettings) -> Series | None:
+def followed(name: str, settings: TrainSettings) -> AblationSeries | None:
     """Return the series under this name if one was started; stop it if it no longer fits."""
-    series: Series | None = st.session_state.get(name)
-    if series is None:
-        return None
-    if not all(alike(run, settings) for run in series.settings):
-        series.stop()
-        del st.session_state[name]
-        return None
-    series.poll()
-    return series
+    return any_series.followed(
+        name, lambda series: all(alike(run, settings) for run in series.settings)
+    )
 
 
 def remember(runs: Iterable[AblationRun]) -> None:

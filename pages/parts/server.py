@@ -37,6 +37,9 @@ def measuring_service() -> TurnService[Any]:
     return TurnService(max_live=1)
 
 
-def _item_bytes(item: Any) -> int:  # noqa: ANN401 - items of the recall page and of the ablations
-    # A report of the ablations is a handful of numbers, and a scored run a few dozen.
-    return part_bytes(item) if isinstance(item, Part) else 1000
+def _item_bytes(item: Any) -> int:  # noqa: ANN401 - items of all pages that train
+    if isinstance(item, Part):
+        return part_bytes(item)
+    # A report of a series is a handful of numbers; a scored run that holds more says so.
+    size: int = getattr(getattr(item, "run", None), "nbytes", 1000)
+    return size

@@ -1,0 +1,143 @@
+"""A series of training runs that one visitor follows: started, watched, stopped, run again."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+
+from core.series import SeriesStep, done_words, finished, share_done
+from core.train_settings import TrainSettings
+from core.turns import Job, Progress, QueueFullError
+from pages.parts.controls import plain
+from pages.parts.server import training_service
+
+POLL_SECONDS = 0.4  # how often a live series is drawn anew
+REDRAW_SECONDS = 2.0  # the same for what stands further down the page
+
+S = TypeVar("S", bound=TrainSettings)
+R = TypeVar("R")
+
+RunSteps = Callable[[tuple[S, ...]], Iterator[SeriesStep[S, R] | None]]
+"""Trains and scores runs one after another, as `core.series.series_steps` does."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Series(Generic[S, R]):
+    """What this visitor is following. ``watcher`` is the token of who asks."""
+
+    name: str  # what its buttons' keys begin with
+    settings: tuple[S, ...]  # of every run
+    run_steps: RunSteps[S, R]
+    job: Job[SeriesStep[S, R]] | None = None  # None once stopped or refused
+    progress: Progress[SeriesStep[S, R]] | None = None  # as last heard
+    stopped: bool = False  # by the visitor
+    refused: str | None = None  # the sentence, if the queue was full
+    kept: bool = False  # whether it had been run before and was shown at once
+    watcher: object = field(default_factory=object)
+
+    @property
+    def live(self) -> bool:
+        """Whether more is to come."""
+        return self.job is not None and (self.progress is None or not self.progress.ended)
+
+    @property
+    def steps(self) -> tuple[SeriesStep[S, R], ...]:
+        """The reports heard of so far."""
+        return self.progress.items if self.progress else ()
+
+    @property
+    def runs(self) -> tuple[R, ...]:
+        """The runs that have finished."""
+        return finished(self.steps)
+
+    def start(self, *, again: bool = False) -> None:
+        """Ask for the series, or join the one somebody else asked for."""
+        self.stopped, self.refused = False, None
+        settings, run_steps = self.settings, self.run_steps
+        try:
+            self.job = training_service().submit(
+                settings, lambda: run_steps(settings), self.watcher, again=again
+            )
+        except QueueFullError as full:
+            self.job, self.refused = None, str(full)
+            return
+        self.poll()
+        self.kept = not self.live
+
+    def poll(self) -> None:
+        """Hear what the series has done since."""
+        if self.job is None:
+            return
+        self.progress = training_service().poll(self.job, self.watcher)
+        if self.progress.state == "stopped":  # dropped, as this page had not asked for a while
+            self.start()
+
+    def stop(self) -> None:
+        """Leave the series, and keep the runs that have finished."""
+        if self.job is not None:
+            self.progress = training_service().leave(self.job, self.watcher)
+            self.stopped = self.progress.state != "done"
+            self.job = None
+
+    def show_progress(self) -> None:
+        """Draw how far the series is, what ended it early, and the button that stops or repeats."""
+        bar, button = st.columns([3, 1], vertical_alignment="bottom")
+        words = done_words(len(self.runs), len(self.settings))
+        if self.progress and self.progress.place:
+            words = f"waiting, place {self.progress.place} in the queue"
+        elif self.stopped:
+            words = f"stopped: {words}"
+        elif self.kept:
+            words = f"{words} earlier, with the same settings and seeds"
+        bar.progress(share_done(self.steps), text=words)
+        if self.live:
+            button.button("Stop", key=f"{self.name}_stop", on_click=self.stop, width="stretch")
+        else:
+            button.button(
+                "Run again",
+                key=f"{self.name}_again",
+                on_click=self.start,
+                kwargs={"again": True},
+                width="stretch",
+            )
+        if self.refused:
+            st.warning(plain(self.refused))
+        if self.progress and self.progress.error:
+            st.warning(plain(self.progress.error))
+
+
+def follow(name: str, settings: tuple[S, ...], run_steps: RunSteps[S, R]) -> Series[S, R]:
+    """Return the series of these runs under this name; a series of other runs is abandoned."""
+    series: Series[S, R] | None = st.session_state.get(name)
+    if series is None or series.settings != settings:
+        if series is not None:
+            series.stop()
+        series = Series(name=name, settings=settings, run_steps=run_steps)
+        st.session_state[name] = series
+        series.start()
+    else:
+        series.poll()
+    return series
+
+
+def start(name: str, settings: tuple[S, ...], run_steps: RunSteps[S, R]) -> None:
+    """Start the series of these runs under this name, or run it again."""
+    series: Series[S, R] | None = st.session_state.get(name)
+    if series is not None and series.settings == settings and not series.live:
+        series.start(again=True)
+    else:
+        follow(name, settings, run_steps)
+
+
+def followed(name: str, fits: Callable[[Series[Any, Any]], bool]) -> Series[Any, Any] | None:
+    """Return the series under this name if one was started; stop it if it no longer fits."""
+    series: Series[Any, Any] | None = st.session_state.get(name)
+    if series is None:
+        return None
+    if not fits(series):
+        series.stop()
+        del st.session_state[name]
+        return None
+    series.poll()
+    return series
