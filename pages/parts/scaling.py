@@ -30,12 +30,12 @@ def show_scaling() -> None:
         "A dot product of two random vectors is a sum of d_k products, so it spreads by √d_k. The "
         "softmax of such scores ends up on one token, whatever the words are."
     )
-    left, spread, weight = st.columns([1, 1.5, 1.5], gap="large")
+    left, right = st.columns([1, 2], gap="large")
     with left:
         values = draw(CONTROLS)
     drawn = scaling_of(ScalingSettings(n_tokens=values["n_keys"], seed=values["draw_seed"]))
     points = tables.scaling_points(drawn)
-    with spread:
+    with right:
         show_chart(
             charts.score_spread,
             points,
@@ -44,7 +44,6 @@ def show_scaling() -> None:
             alt_text="Points: standard deviation of the scores against d_k, with and without the "
             "division. Dashed lines: the predictions, √d_k and 1.",
         )
-    with weight:
         show_chart(
             charts.largest_weight,
             points,
@@ -53,7 +52,7 @@ def show_scaling() -> None:
             alt_text="Points: mean largest weight of a softmax row against d_k, with and without "
             "the division.",
         )
-    st.caption(tables.sample_sentence(drawn))
+        st.caption(tables.sample_sentence(drawn))
     with st.expander("Predicted and measured, as a table"):
         show_table(
             tables.scaling_table(drawn),
