@@ -165,6 +165,12 @@ class TurnService(Generic[Item]):
             self._wake()
             return self._progress(job)
 
+    @property
+    def n_live(self) -> int:
+        """How many jobs are being stepped in turn."""
+        with self._changed:
+            return len(self._live)
+
     def turn(self) -> bool:
         """Step the next job's generator until its turn is over; the thread's one activity.
 

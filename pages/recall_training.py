@@ -12,7 +12,6 @@ from pages.parts.glossary import glossary
 from pages.parts.lesson import Choose, ask, try_this
 from pages.parts.recall import (
     AXES,
-    POLL_SECONDS,
     show_answer,
     show_circuits,
     show_curve,
@@ -154,7 +153,7 @@ if waiting:
 
 visit = follow(settings)  # not before: the curve is to be seen growing
 with right:
-    live = st.fragment(show_curve, run_every=POLL_SECONDS if visit.live else None)
+    live = st.fragment(show_curve, run_every=visit.poll_seconds)
     live(visit, axis, drawn_live=visit.live)
     show_fresh(visit, page.title)
     try_this(

@@ -199,6 +199,18 @@ def test_the_place_in_the_queue_and_a_full_queue_are_said(service):
     assert not refused.live
 
 
+def test_many_live_runs_are_drawn_no_more_often_than_one(monkeypatch):
+    service = TurnService(max_live=8, threaded=False)
+    monkeypatch.setattr(training, "training_service", lambda: service)
+    monkeypatch.setattr(training, "FIRST_LOOK_SECONDS", 0.0)
+    visits = [visit_of(long_run(n_values)) for n_values in range(2, 10)]
+    assert visits[0].poll_seconds == training.LONGEST_POLL_SECONDS
+    for visit in visits[3:]:
+        visit.stop()
+    assert visits[0].poll_seconds == pytest.approx(3 * training.POLL_SECONDS)
+    assert visits[-1].poll_seconds is None
+
+
 def test_a_visit_that_was_dropped_starts_again_when_it_comes_back(service, monkeypatch):
     visit = visit_of(long_run())
     service.turn()

@@ -89,6 +89,7 @@ def test_a_job_knows_its_place_in_the_queue():
     service = make_service(max_live=1)
     jobs = [service.submit(key, lambda: count_to(2), "ann") for key in range(3)]
     assert [service.poll(job, "ann").place for job in jobs] == [0, 1, 2]
+    assert service.n_live == 1
     assert [service.poll(job, "ann").state for job in jobs] == ["live", "waiting", "waiting"]
     service.leave(jobs[1], "ann")
     assert [service.poll(job, "ann").place for job in jobs] == [0, 0, 1]

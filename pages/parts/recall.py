@@ -19,7 +19,6 @@ from pages.parts.training import Visit
 from pages.parts.training_ask import read_pairs, read_question
 
 AXES = charts.AXES
-POLL_SECONDS = 0.1  # how often a live run is drawn anew
 LARGEST_CHECK = 64  # sequences: nudging 24 parameters of the largest model then takes 0.1 s
 
 

@@ -11,6 +11,8 @@ from core.turns import Job, Progress, QueueFullError
 from pages.parts.server import training_service
 
 VISIT = "recall_visit"  # the key of the visit in the session's state
+POLL_SECONDS = 0.1  # how often a live run is drawn anew, while it is the only one
+LONGEST_POLL_SECONDS = 0.5
 FIRST_LOOK_SECONDS = 0.04  # how long a new run is waited for, so that charts are not drawn empty
 
 
@@ -29,6 +31,17 @@ class Visit:
     def live(self) -> bool:
         """Whether more is to come."""
         return self.job is not None and (self.progress is None or not self.progress.ended)
+
+    @property
+    def poll_seconds(self) -> float | None:
+        """How often to draw the run anew, None for never.
+
+        Drawing takes about 7 ms of the server each time, so that all live runs together are drawn
+        about as often as one alone.
+        """
+        if not self.live:
+            return None
+        return min(LONGEST_POLL_SECONDS, POLL_SECONDS * max(1, training_service().n_live))
 
     @property
     def run(self) -> RecallRun:
