@@ -54,7 +54,7 @@ class Visit:
         self.refused, self.kept = None, False
         try:
             self.job = training_service().submit(
-                settings, lambda: recall_parts(settings), self.watcher, again=again
+                ("recall", settings), lambda: recall_parts(settings), self.watcher, again=again
             )
         except QueueFullError as full:
             self.job, self.refused = None, str(full)
