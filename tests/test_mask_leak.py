@@ -126,9 +126,9 @@ def test_an_unknown_mask_is_refused():
 def test_the_summary_says_an_exact_zero_and_where_there_is_no_token():
     summary = tables.leak_summary(leak(LeakSettings(position=0)))
     shown = tables.leak_summary_in_words(summary)
-    assert list(shown[tables.MASKED])[0] == "no token there"
+    assert shown[tables.MASKED].iloc[0] == "no token there"
     shown = tables.leak_summary_in_words(tables.leak_summary(leak(LeakSettings())))
-    assert list(shown[tables.MASKED])[0] == "exactly 0"
+    assert shown[tables.MASKED].iloc[0] == "exactly 0"
     assert list(shown["How many"]) == ["10", "1", "5"]
 
 
