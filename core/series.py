@@ -4,11 +4,17 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from core.train_settings import TrainSettings
-
-S = TypeVar("S", bound=TrainSettings)
+S = TypeVar("S", bound="RunSettings")
 R = TypeVar("R")
 Result = TypeVar("Result", bound="Trained")
+
+
+class RunSettings(Protocol):
+    """What determines one run, of whatever model; equal settings give equal runs."""
+
+    @property
+    def n_steps(self) -> int:
+        """Training steps of the whole run."""
 
 
 class AtStep(Protocol):

@@ -55,6 +55,12 @@ PAGES = (
         title="Context cost",
         question="What does a context twice as long cost?",
     ),
+    Page(
+        path="pages/word_order.py",
+        title="Word order",
+        question="Does a head know which of two facts came last?",
+        beyond=True,
+    ),
 )
 
 

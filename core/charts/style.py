@@ -39,6 +39,12 @@ COLOURS = {
     "read or written": "#17917a",
     "not in memory": "#82868c",
     "never computed": "#b8569b",
+    "no positions": "#82868c",
+    "sinusoidal": "#17917a",
+    "rotary (RoPE)": "#bf6b10",
+    "ALiBi": "#b8569b",
+    "as written": "#3b7dd8",
+    "reordered": "#bf6b10",
 }
 
 # The text's own colour, which the page sets for each theme; Streamlit's grey for axes has a contrast

@@ -31,6 +31,8 @@ SYMBOLS = {
     "accuracy": "The share of questions answered rightly.",
     "chance": "The accuracy of blind guessing: 1 ÷ the number of values.",
     "ceiling": "The best accuracy that any answer without attention can reach.",
+    "position": "Where a token stands in its sequence: 0 is the first.",
+    "ceiling without positions": "The best accuracy that is possible without knowing the order.",
     "logits": "The scores of the possible answers, before softmax makes probabilities of them.",
     "E_key, E_value": "The learned vectors of the keys and of the values.",
     "QK circuit": "How strongly a question about each key looks at each part of a token.",

@@ -6,8 +6,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from core.series import SeriesStep, done_words, finished, share_done
-from core.train_settings import TrainSettings
+from core.series import RunSettings, SeriesStep, done_words, finished, share_done
 from core.turns import Job, Progress, QueueFullError
 from pages.parts.controls import plain
 from pages.parts.server import training_service
@@ -15,7 +14,7 @@ from pages.parts.server import training_service
 POLL_SECONDS = 0.4  # how often a live series is drawn anew
 REDRAW_SECONDS = 2.0  # the same for what stands further down the page
 
-S = TypeVar("S", bound=TrainSettings)
+S = TypeVar("S", bound=RunSettings)
 R = TypeVar("R")
 
 RunSteps = Callable[[tuple[S, ...]], Iterator[SeriesStep[S, R] | None]]
@@ -80,8 +79,12 @@ class Series(Generic[S, R]):
             self.stopped = self.progress.state != "done"
             self.job = None
 
-    def show_progress(self) -> None:
-        """Draw how far the series is, what ended it early, and the button that stops or repeats."""
+    def show_progress(self, what: str | None = None) -> None:
+        """Draw how far the series is, what ended it early, and the button that stops or repeats.
+
+        Args:
+            what: the runs are, where a page has several series.
+        """
         bar, button = st.columns([3, 1], vertical_alignment="bottom")
         words = done_words(len(self.runs), len(self.settings))
         if self.progress and self.progress.place:
@@ -90,6 +93,7 @@ class Series(Generic[S, R]):
             words = f"stopped: {words}"
         elif self.kept:
             words = f"{words} earlier, with the same settings and seeds"
+        words = f"{what}: {words}" if what else words
         bar.progress(share_done(self.steps), text=words)
         if self.live:
             button.button("Stop", key=f"{self.name}_stop", on_click=self.stop, width="stretch")
@@ -141,3 +145,8 @@ def followed(name: str, fits: Callable[[Series[Any, Any]], bool]) -> Series[Any,
         return None
     series.poll()
     return series
+
+
+def leave(name: str) -> None:
+    """Stop and forget the series under this name, if there is one."""
+    followed(name, lambda _: False)

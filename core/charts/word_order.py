@@ -1,0 +1,271 @@
+"""Charts of the word-order experiment."""
+
+from typing import Any
+
+import altair as alt
+
+from core.charts.style import CHART_HEIGHT, COLOURS, colour_scale, diverging, no_data
+from core.tables.word_order import ACCURACY, DISTANCE, LABELS, OTHERS, RELATIVE
+
+SCHEMES = list(LABELS.values())
+SCORE_LIMIT = 4  # a score beyond it has the full colour
+MOST_RELATIVE = 16  # a relative score beyond it is drawn at the edge
+_ROW_HEIGHT = 62  # pixels; up to ten seeds lie beside each other across a row
+
+
+def run_points() -> alt.TopLevelMixin:
+    """Draw a point for every run, a row for each scheme, beside chance and the ceiling."""
+    base = alt.Chart(no_data())
+    scale = alt.Scale(domain=[0, 100], nice=False)
+    x = alt.X("Accuracy:Q", title="Accuracy on 5,000 fresh sequences (%)", scale=scale)
+    names = " : ".join(f"datum.value == {i} ? '{name}'" for i, name in enumerate(SCHEMES))
+    y = alt.Y(
+        "Row:Q",
+        title=None,
+        scale=alt.Scale(domain=[len(SCHEMES) - 0.5, -0.5], nice=False),
+        axis=alt.Axis(
+            values=list(range(len(SCHEMES))),
+            labelExpr=f"{names} : ''",
+            grid=False,
+            labelLimit=140,
+            ticks=False,
+            domain=False,
+            labelPadding=6,
+        ),
+    )
+    band = (
+        base.transform_filter("datum.Mark == 'ceiling'")
+        .mark_rect(opacity=0.2, color=COLOURS["ceiling"])
+        .encode(
+            x=alt.X("Low:Q", scale=scale),
+            x2="High:Q",
+            tooltip=[
+                alt.Tooltip("Low:Q", title="95 % of runs at the ceiling: from (%)", format=".2f"),
+                alt.Tooltip("High:Q", title="to (%)", format=".2f"),
+            ],
+        )
+    )
+    points = (
+        base.transform_filter("datum.Mark == 'run'")
+        .mark_circle(size=80, opacity=0.85)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("Scheme:N", scale=colour_scale(*SCHEMES), legend=None),
+            tooltip=[
+                alt.Tooltip("Scheme:N", title="Positions"),
+                "Seed:Q",
+                alt.Tooltip("Accuracy:Q", title="Accuracy (%)", format=".2f"),
+                alt.Tooltip("Wrong:Q", title="Wrong of 5,000", format=","),
+                alt.Tooltip("Solved:N", title="99 % reached"),
+            ],
+        )
+    )
+    return alt.layer(
+        band, *_rule(base, "chance", x, y), *_rule(base, "ceiling", x, y), points, data=no_data()
+    ).properties(height=_ROW_HEIGHT * len(SCHEMES), width="container")
+
+
+def shuffled_weights() -> alt.TopLevelMixin:
+    """Draw each pair's weight in both orders of the sequence, a row for each pair."""
+    base = alt.Chart(no_data())
+    y = alt.Y(
+        "Token:N",
+        title="Pair (place in the first order)",
+        sort=None,
+        axis=alt.Axis(labelLimit=170, grid=True),
+    )
+    x = alt.X("Weight (no unit):Q", scale=alt.Scale(domain=[0, 1]))
+    tooltip = [
+        "Token:N",
+        "Order:N",
+        alt.Tooltip("Stands at:Q"),
+        alt.Tooltip(field="Weight (no unit)", type="quantitative", format=".17f"),
+    ]
+    line = base.mark_line(color=COLOURS["other pairs"]).encode(x=x, y=y, detail="Token:N")
+    points = base.mark_point(size=130, strokeWidth=2.5, opacity=1).encode(
+        x=x,
+        y=y,
+        color=alt.Color(
+            "Order:N",
+            scale=colour_scale("as written", "reordered"),
+            legend=alt.Legend(orient="top", title=None),
+        ),
+        shape=alt.Shape(
+            "Order:N",
+            scale=alt.Scale(domain=["as written", "reordered"], range=["circle", "cross"]),
+            legend=alt.Legend(orient="top", title=None),
+        ),
+        tooltip=tooltip,
+    )
+    return alt.layer(line, points, data=no_data()).properties(
+        height=CHART_HEIGHT, width="container"
+    )
+
+
+def scores() -> alt.TopLevelMixin:
+    """Draw the score of one word about itself from each position to each position."""
+    tooltip = [
+        "Asking:O",
+        "Looked at:O",
+        "Distance:Q",
+        alt.Tooltip(field="Score (no unit)", type="quantitative", format=".6f"),
+    ]
+    return _cells(
+        "Looked at", "Looked-at position", "Asking", "Asking position", SCORE_LIMIT, tooltip
+    )
+
+
+def vectors(name: str) -> alt.TopLevelMixin:
+    """Draw a vector for each position: a row of numbers, coloured from −1 to 1.
+
+    Args:
+        name: what a column is.
+    """
+    tooltip = [
+        "Position:O",
+        alt.Tooltip("Number:O", title=name),
+        alt.Tooltip(field="Value (no unit)", type="quantitative", format=".6f"),
+    ]
+    return _cells("Number", name, "Position", "Position", 1, tooltip, value="Value (no unit)")
+
+
+def bias_lines(n_positions: int) -> alt.TopLevelMixin:
+    """Draw what ALiBi adds to a score by distance: the chosen slope and the paper's eight."""
+    base = alt.Chart(no_data())
+    x = alt.X(
+        "Distance:Q", title="Distance (positions)", scale=alt.Scale(domain=[0, n_positions - 1])
+    )
+    y = alt.Y(
+        field="Added to the score (no unit)",
+        type="quantitative",
+        scale=alt.Scale(domain=[-16, 0], clamp=True),
+    )
+    tooltip = [
+        "Whose:N",
+        alt.Tooltip("Slope:Q", format=".4~g"),
+        "Distance:Q",
+        alt.Tooltip(field="Added to the score (no unit)", type="quantitative", format=".4f"),
+    ]
+    layers = [
+        base.transform_filter(f"datum.Whose == '{whose}'")
+        .mark_line(point=True, strokeWidth=width, color=COLOURS[colour], strokeDash=dash)
+        .encode(x=x, y=y, detail="Slope:N", tooltip=tooltip)
+        for whose, width, colour, dash in (
+            ("paper", 1, "other pairs", [3, 3]),
+            ("yours", 3, "ALiBi", [1, 0]),
+        )
+    ]
+    return alt.layer(*layers, data=no_data()).properties(height=CHART_HEIGHT, width="container")
+
+
+def distances(n_pairs: int) -> alt.TopLevelMixin:
+    """Draw the trained score of the asked key's pairs by their distance from the question."""
+    x = alt.X(
+        field=DISTANCE,
+        type="quantitative",
+        scale=alt.Scale(domain=[1, max(2, n_pairs)], reverse=True),
+        axis=alt.Axis(tickMinStep=1, format="d"),
+    )
+    y = alt.Y(
+        field=RELATIVE,
+        type="quantitative",
+        scale=alt.Scale(domain=[-2, MOST_RELATIVE], clamp=True),
+    )
+    return _lines(DISTANCE, x, y, [_number(RELATIVE, ".3f"), "Runs:Q"])
+
+
+def lengths(trained: int) -> alt.TopLevelMixin:
+    """Draw the accuracy on shorter and longer sequences, with a line at the trained length."""
+    x = alt.X(
+        field=OTHERS,
+        type="quantitative",
+        title="Other pairs in the tested sequences",
+        scale=alt.Scale(domain=[0, 7]),
+        axis=alt.Axis(tickMinStep=1, format="d"),
+    )
+    y = alt.Y(field=ACCURACY, type="quantitative", scale=alt.Scale(domain=[0, 100]))
+    lines = _lines(
+        OTHERS, x, y, [_number(ACCURACY, ".2f"), alt.Tooltip("Fresh sequences:Q", format=",")]
+    )
+    once = alt.Chart(no_data()).transform_aggregate(rows="count()")
+    rule = once.mark_rule(color=COLOURS["other pairs"], strokeDash=[4, 4]).encode(
+        x=alt.XDatum(trained, scale=alt.Scale(domain=[0, 7]))
+    )
+    words = once.mark_text(align="left", dx=5, baseline="bottom", color=COLOURS["other pairs"])
+    words = words.encode(x=alt.XDatum(trained), y=alt.YDatum(2), text=alt.TextValue("trained here"))
+    return alt.layer(rule, words, lines, data=no_data()).properties(
+        height=CHART_HEIGHT, width="container"
+    )
+
+
+def _lines(where: str, x: alt.X, y: alt.Y, tooltip: list[Any]) -> alt.Chart:
+    """Return a line with points for each scheme."""
+    chart: alt.Chart = (
+        alt.Chart(no_data())
+        .mark_line(point=alt.OverlayMarkDef(size=60), strokeWidth=2)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "Scheme:N",
+                scale=colour_scale(*SCHEMES),
+                legend=alt.Legend(orient="top", title=None, columns=3),
+            ),
+            tooltip=[alt.Tooltip("Scheme:N", title="Positions"), _number(where, "d"), *tooltip],
+        )
+        .properties(height=CHART_HEIGHT, width="container")
+    )
+    return chart
+
+
+def _cells(
+    column: str,
+    column_title: str,
+    row: str,
+    row_title: str,
+    limit: float,
+    tooltip: list[Any],
+    value: str = "Score (no unit)",
+) -> alt.TopLevelMixin:
+    axis = alt.Axis(labelAngle=0, labelOverlap="greedy", ticks=False)
+    chart: alt.Chart = (
+        alt.Chart(no_data())
+        .mark_rect()
+        .encode(
+            x=alt.X(field=column, type="ordinal", title=column_title, axis=axis),
+            y=alt.Y(field=row, type="ordinal", title=row_title, axis=axis),
+            color=alt.Color(
+                field=value,
+                type="quantitative",
+                scale=diverging(limit),
+                legend=alt.Legend(
+                    orient="top",
+                    title=f"{value.split(' ')[0]}, full at ±{limit:g}",
+                    values=[-limit, 0, limit],
+                    gradientLength=150,
+                ),
+            ),
+            tooltip=tooltip,
+        )
+        .properties(height=CHART_HEIGHT, width="container")
+    )
+    return chart
+
+
+def _number(field: str, form: str) -> alt.Tooltip:
+    return alt.Tooltip(field=field, type="quantitative", format=form)
+
+
+def _rule(base: alt.Chart, mark: str, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Return a vertical line with its name, on the side where there is room."""
+    line = base.transform_filter(f"datum.Mark == '{mark}'")
+    dash = [4, 4] if mark == "chance" else [1, 0]
+    baseline = "top" if mark == "chance" else "bottom"
+    style: dict[str, Any] = {"baseline": baseline, "color": COLOURS[mark], "fontSize": 13}
+    left = line.transform_filter("datum.Accuracy <= 55").mark_text(align="left", dx=5, **style)
+    right = line.transform_filter("datum.Accuracy > 55").mark_text(align="right", dx=-5, **style)
+    return [
+        line.mark_rule(color=COLOURS[mark], strokeWidth=2, strokeDash=dash).encode(x=x),
+        *(text.encode(x=x, y=y, text="Words:N") for text in (left, right)),
+    ]

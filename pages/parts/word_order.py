@@ -1,0 +1,182 @@
+"""The parts of the word-order page: those drawn again while runs go on, and the pictures."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.charts import word_order as charts
+from core.order_model import start_order
+from core.order_pictures import position_scores, shuffle_pairs
+from core.order_training import OrderRun, OrderSeries
+from core.positions import SCHEMES, rotary_angles, sinusoids
+from core.tables import positions as pictures
+from core.tables import word_order as tables
+from core.word_order import OrderSettings
+from pages.parts.lesson import compare
+from pages.parts.series import Series
+from pages.parts.show import show_chart, show_table
+
+WHY = (
+    "Every order of the same pairs gives the same output, so the head cannot tell which value came "
+    "last. Each of them is right equally often, whatever it answers."
+)
+
+WHAT = {
+    "none": "Nothing is added. A pair's score is the same wherever it stands.",
+    "learned": "A trained vector for each position is added to the embedding. It has as many "
+    "vectors as the training sequences have tokens, and no more.",
+    "sinusoidal": "A fixed vector of sines and cosines is added to the embedding, each pair of "
+    "numbers slower than the one before (Vaswani et al. 2017, section 3.5). The head's own W_Q and "
+    "W_K stand between these vectors and the score.",
+    "rotary": "Each pair of numbers of a query and of a key is turned by an angle that grows with "
+    "the position (RoPE, Su et al. 2021). Turned by the same angle, a query and a key keep their "
+    "score: only the difference of the angles is left, and that is the distance.",
+    "alibi": "The score loses a fixed amount for each position of distance (Press et al. 2022). It "
+    "is not trained, and the same for all words.",
+}
+
+OrderFollowed = Series[OrderSettings, OrderRun]
+
+
+def show_runs(series: OrderFollowed, settings: OrderSeries, title: str, *, polling: bool) -> None:
+    """Draw every finished run and what each scheme's runs say, beside the prediction.
+
+    Args:
+        series: the runs.
+        settings: what they were made from.
+        title: the page's, under which the prediction is kept.
+        polling: whether the page draws this again and again, as it should only while runs go on.
+    """
+    series.poll()
+    show_chart(
+        charts.run_points,
+        tables.run_points(series.runs, settings),
+        key="order_runs",
+        says=tables.progress_sentence(series.runs, settings.train),
+        alt_text="Points: the accuracy of every run, a row for each scheme of positions, with "
+        "lines at chance and at the ceiling without positions.",
+    )
+    series.show_progress()
+    result = tables.result_sentence(series.runs, settings.train)
+    if result and not series.live:
+        compare(title, result, WHY)
+    summary = tables.scheme_summary(series.runs)
+    show_table(summary, key="schemes", display=tables.scheme_summary_in_words(summary))
+    st.caption(
+        "Weights: means over 5,000 fresh sequences a run. Pairs shuffled: 500 sequences a run, the "
+        "largest change of any value's probability, in float64. The article's task had no order."
+    )
+    if polling and not series.live:
+        st.rerun()
+
+
+def show_mechanism(series: OrderFollowed, settings: OrderSeries) -> None:
+    """Draw how the trained heads score a pair by how long ago it stood."""
+    series.poll()
+    frame = tables.distances(series.runs)
+    show_chart(
+        charts.distances,
+        frame,
+        settings.train.n_pairs,
+        key="distances",
+        says=tables.distances_sentence(frame),
+        alt_text="Lines: the mean score of the asked key's pairs against their distance from the "
+        "question, one line for each scheme.",
+    )
+
+
+def show_lengths(series: OrderFollowed, settings: OrderSeries) -> None:
+    """Draw the trained heads' accuracy on sequences of other lengths."""
+    series.poll()
+    frame = tables.lengths(series.runs)
+    show_chart(
+        charts.lengths,
+        frame,
+        settings.train.n_others,
+        key="lengths",
+        says=tables.lengths_sentence(frame, settings.train),
+        alt_text="Lines: accuracy against the number of other pairs in the tested sequences, one "
+        "line for each scheme, with a mark at the trained number.",
+    )
+    with st.expander("These numbers, and all runs, as tables"):
+        show_table(frame, key="lengths", height=300)
+        show_table(tables.run_list(series.runs), key="order_runs", height=300)
+
+
+def show_shuffle(settings: OrderSettings, scheme: str, order: int) -> None:
+    """Draw the weights of one sequence's pairs in two orders."""
+    shuffle = shuffle_pairs(replace(settings, scheme=scheme), order)
+    show_chart(
+        charts.shuffled_weights,
+        pictures.shuffled_weights(shuffle),
+        key="shuffled",
+        says=pictures.shuffle_sentence(shuffle),
+        alt_text="Points: the weight of each pair in two orders of the sequence, joined by a line.",
+    )
+
+
+def show_shuffles(settings: OrderSettings, order: int) -> None:
+    """Put the largest change of every scheme side by side, on the same pairs."""
+    summary = pictures.shuffle_summary(
+        [shuffle_pairs(replace(settings, scheme=scheme), order) for scheme in SCHEMES]
+    )
+    show_table(summary, key="shuffles", display=pictures.shuffle_summary_in_words(summary))
+
+
+def show_scores(settings: OrderSettings, n_positions: int) -> None:
+    """Draw the scores of one word between all positions."""
+    scores = position_scores(settings, n_positions)
+    show_chart(
+        charts.scores,
+        pictures.score_cells(scores),
+        key="position_scores",
+        says=pictures.score_sentence(scores, settings.scheme),
+        alt_text="Heat-map: the score of one word about itself, from each position (rows) to each "
+        "position (columns).",
+    )
+
+
+def show_scheme(settings: OrderSettings, n_positions: int, runs: tuple[OrderRun, ...]) -> None:
+    """Draw what the scheme itself is made of."""
+    if settings.scheme == "alibi":
+        show_chart(
+            charts.bias_lines,
+            pictures.bias_lines(settings.alibi_slope, n_positions),
+            n_positions,
+            key="bias_lines",
+            says=f"Thick: your slope, {settings.alibi_slope:g}. Dashed: the paper's for eight "
+            "heads, 1/2 to 1/256.",
+            alt_text="Lines: what ALiBi adds to a score against the distance.",
+        )
+        return
+    if settings.scheme == "none":
+        st.markdown("There is nothing to draw: the head is told no position.")
+        return
+    vectors, name, says = _vectors(settings, n_positions, runs)
+    show_chart(
+        charts.vectors,
+        pictures.vector_cells(vectors),
+        name,
+        key=f"vectors_{settings.scheme}",
+        says=says,
+        alt_text="Heat-map: a row of numbers for each position.",
+    )
+
+
+def _vectors(
+    settings: OrderSettings, n_positions: int, runs: tuple[OrderRun, ...]
+) -> tuple[Any, str, str]:
+    if settings.scheme == "sinusoidal":
+        says = "Rows: the vector of each position. Fast waves left, slow ones right."
+        return sinusoids(n_positions, settings.d_model), "Number of the vector", says
+    if settings.scheme == "rotary":
+        says = "The cosine of the angle by which each position turns each pair of numbers."
+        return np.cos(rotary_angles(n_positions, settings.d_k)), "Pair of numbers", says
+    trained = [run for run in runs if run.settings.scheme == "learned"]
+    if trained:
+        says = f"The trained vectors, seed {trained[0].settings.seed}: one for each token."
+        return trained[0].positions, "Number of the vector", says
+    start = start_order(settings, np.random.default_rng(settings.seed).spawn(3)[0])
+    return start.positions, "Number of the vector", "Not trained yet: the random start."
