@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.compute_training import count_calls, draw, our_trainer, verdicts
 from benchmarks.counting import Counted
-from benchmarks.timing import Spread, measure_in_turns, ratio
+from benchmarks.timing import REST_SECONDS, Spread, measure_in_turns, ratio
 from core.circuits import index_parts
 from core.recall import Sequences, recall_loss
 from core.train_settings import TrainSettings
@@ -47,14 +47,15 @@ def test_a_short_method_is_called_until_a_timing_lasts_long_enough():
     assert len(calls) == 2 + 3 * 4
 
 
-def test_resting_is_not_part_of_a_timing():
+def test_a_rest_comes_before_every_timing_and_is_not_part_of_it():
     now = [0.0]
 
     def spend(seconds):
         now[0] += seconds
 
     seconds = measure_in_turns({"a": lambda: spend(1)}, 2, clock=lambda: now[0], sleep=spend)
-    assert seconds == {"a": [1, 1]}
+    assert seconds == {"a": pytest.approx([1, 1])}
+    assert now[0] == pytest.approx(2 + 2 * 1 + 2 * REST_SECONDS)  # two calls before, untimed
 
 
 def test_a_ratio_is_taken_within_each_repeat():
