@@ -5,6 +5,7 @@ for Stochastic Optimization", algorithm 1, with their default β₁, β₂ and �
 learning-rate schedules are left out.
 """
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -40,8 +41,8 @@ class Adam:
     def __init__(self, learning_rate: float, like: Floats) -> None:
         self.learning_rate = float(learning_rate)
         self.steps_taken = 0
-        self.mean = np.zeros_like(like)  # running mean of the gradient
-        self.square = np.zeros_like(like)  # running mean of its square
+        self.mean = np.zeros_like(like)  # running sum of the gradient, the old weighted down
+        self.square = np.zeros_like(like)  # the same of its square
         self.scratch = np.empty_like(like)
 
     def step(self, parameters: Floats, gradient: Floats) -> None:
@@ -49,17 +50,17 @@ class Adam:
         self.steps_taken += 1
         scratch = self.scratch
         self.mean *= BETA_1
-        self.mean += np.multiply(gradient, 1 - BETA_1, out=scratch)
-        np.multiply(gradient, gradient, out=scratch)
-        scratch *= 1 - BETA_2
+        self.mean += gradient
         self.square *= BETA_2
-        self.square += scratch
-        # The bias corrections are moved from the arrays to two numbers (their section 2).
-        correction = float(np.sqrt(1 - BETA_2**self.steps_taken))
+        self.square += np.multiply(gradient, gradient, out=scratch)
+        # Both sums lack their factor 1 − β and their bias correction: four array operations
+        # become three numbers (their section 2).
+        mean_factor = (1 - BETA_1) / (1 - BETA_1**self.steps_taken)
+        root_factor = math.sqrt((1 - BETA_2) / (1 - BETA_2**self.steps_taken))
         np.sqrt(self.square, out=scratch)
-        scratch += EPSILON * correction
+        scratch += EPSILON / root_factor
         np.divide(self.mean, scratch, out=scratch)
-        scratch *= self.learning_rate * correction / (1 - BETA_1**self.steps_taken)
+        scratch *= self.learning_rate * mean_factor / root_factor
         parameters -= scratch
 
 

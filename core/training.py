@@ -5,6 +5,7 @@ sequences are three independent streams of one seed, so that variants of one see
 same numbers and see the same sequences, and a short run is the beginning of a long one.
 """
 
+import math
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -189,7 +190,7 @@ class _Run:
         settings = self.settings
         tables = circuits(self.parameters, values_in_keys=settings.values_in_keys)
         answers = forward(tables, batch)
-        if not np.isfinite(answers.losses.sum()):
+        if not math.isfinite(answers.losses.sum()):
             return False
         backward(
             self.parameters,
