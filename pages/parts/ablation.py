@@ -30,6 +30,7 @@ def show_runs(
         settings: what they were made from.
         title: the page's, under which the prediction is kept.
         polling: whether the page draws this again and again, as it should only while runs go on.
+            Where that changes, by the end of the runs or by its buttons, the page is drawn anew.
     """
     series.poll()
     remember(series.runs)
@@ -52,7 +53,7 @@ def show_runs(
         "the trained head, its attention scores put back to what they were before training. "
         f"Article: {ABLATION_UNIFORM.conditions}."
     )
-    if polling and not series.live:
+    if series.live != polling:
         st.rerun()
 
 
@@ -100,5 +101,5 @@ def show_map(series: AblationSeries | None, settings: AblationSettings, *, polli
         alt_text="Heat-map: the ceiling for even attention over different values and pairs in a "
         "sequence, with a dot on each cell that was measured.",
     )
-    if polling and series is not None and not series.live:
+    if series is not None and series.live != polling:
         st.rerun()
