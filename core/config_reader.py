@@ -156,7 +156,7 @@ def as_text(data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"A config.json must be UTF-8 text; byte {error.start + 1:,} is none."
+            f"A config.json must be UTF-8 text, and byte {error.start + 1:,} is not."
         ) from None
 
 

@@ -61,6 +61,12 @@ PAGES = (
         question="Does a head know which of two facts came last?",
         beyond=True,
     ),
+    Page(
+        path="pages/your_model.py",
+        title="Your own model",
+        question="When does attention cost more than feed-forward in your own model?",
+        beyond=True,
+    ),
 )
 
 
