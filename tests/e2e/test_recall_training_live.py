@@ -56,7 +56,7 @@ def test_a_run_grows_and_moving_a_slider_starts_another(screen):
 def test_stop_keeps_the_step_and_run_again_starts_anew(screen):
     screen.page.goto(f"{screen.address}/{LONG}&seed=1")
     go_on(screen, 100)
-    screen.page.get_by_role("button", name="Stop").click()
+    screen.page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()
     stopped = screen.page.get_by_text("Stopped at step")
     stopped.wait_for()
     words = stopped.inner_text()
@@ -64,7 +64,7 @@ def test_stop_keeps_the_step_and_run_again_starts_anew(screen):
     assert stopped.inner_text() == words
     screen.page.get_by_role("button", name="Run again").click()
     go_on(screen, 10)
-    screen.page.get_by_role("button", name="Stop").click()
+    screen.page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()
     stopped.wait_for()
     assert complaints(screen) == []
 
@@ -83,8 +83,8 @@ def test_two_students_share_a_run_until_both_have_left_it(screen, browser: Brows
         go_on(screen, 100)
         joined_at = step(other)
         assert joined_at >= 100
-        screen.page.get_by_role("button", name="Stop").click()
+        screen.page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()
         screen.page.get_by_text("Stopped at step").wait_for()
         go_on(other, step(other))
-        other.page.get_by_role("button", name="Stop").click()
+        other.page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()
         assert complaints(other) == []
