@@ -145,6 +145,10 @@ st.subheader("Why no positions means this ceiling", anchor=False)
 st.markdown(tables.ceiling_sentence(task))
 
 st.subheader("What each scheme adds", anchor=False)
+st.markdown(
+    "A head with random weights again. The same word stands at every position, so whatever differs "
+    "between two scores is where it stands."
+)
 drawing, picture = st.columns([1, 2], gap="large")
 with drawing:
     drawn = draw(PICTURES)
@@ -154,6 +158,7 @@ with picture:
     pictured = replace(task, scheme=scheme)
     parts.show_scores(pictured, drawn["n_positions"])
     parts.show_scheme(pictured, drawn["n_positions"], series.runs)
+parts.show_spreads(task, drawn["n_positions"])
 
 st.subheader("What the trained heads do with it", anchor=False)
 st.markdown(

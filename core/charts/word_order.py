@@ -8,8 +8,9 @@ from core.charts.style import CHART_HEIGHT, COLOURS, colour_scale, diverging, no
 from core.tables.word_order import ACCURACY, DISTANCE, LABELS, OTHERS, RELATIVE
 
 SCHEMES = list(LABELS.values())
-SCORE_LIMIT = 4  # a score beyond it has the full colour
+SCORE_LIMIT = 2  # a score beyond it has the full colour
 MOST_RELATIVE = 16  # a relative score beyond it is drawn at the edge
+_CELLS_HEIGHT = 380  # pixels, the legend included
 _ROW_HEIGHT = 62  # pixels; up to ten seeds lie beside each other across a row
 
 
@@ -248,7 +249,7 @@ def _cells(
             ),
             tooltip=tooltip,
         )
-        .properties(height=CHART_HEIGHT, width="container")
+        .properties(height=_CELLS_HEIGHT, width="container")
     )
     return chart
 

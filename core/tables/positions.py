@@ -10,6 +10,9 @@ from core.order_pictures import Shuffle, spread_along_distance
 from core.positions import alibi_bias
 from core.tables.word_order import LABELS, small
 
+ALONG = "Scores of one distance differ by at most (no unit)"
+IN_ALL = "All scores differ by at most (no unit)"
+ROUNDING = 1e-9  # float64 rounding of these scores is below 1e-12
 PAPERS_SLOPES = tuple(0.5**i for i in range(1, 9))  # of eight heads, Press et al. 2022, section 3
 
 
@@ -85,6 +88,39 @@ def score_sentence(scores: Floats, scheme: str) -> str:
         f"Positions: {LABELS[scheme]}. Scores of one distance differ by at most "
         f"{small(spread)}; all scores together by {small(whole)}."
     )
+
+
+def spreads(tables: dict[str, Floats]) -> pd.DataFrame:
+    """Return for each scheme by how much scores differ, along one distance and in all."""
+    return pd.DataFrame(
+        {
+            "Positions": [LABELS[scheme] for scheme in tables],
+            ALONG: [spread_along_distance(scores) for scores in tables.values()],
+            IN_ALL: [float(np.ptp(scores)) for scores in tables.values()],
+        }
+    )
+
+
+def spreads_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the spreads as text, and what follows from them."""
+    words = table.astype(object)
+    for column in (ALONG, IN_ALL):
+        words[column] = [small(value) for value in table[column]]
+    words["So a score depends on"] = [
+        depends_on(along, whole) for along, whole in zip(table[ALONG], table[IN_ALL], strict=True)
+    ]
+    return words
+
+
+def depends_on(along: float, whole: float) -> str:
+    """Say what decides a score, from how much scores of one distance and all scores differ.
+
+    >>> depends_on(0.0, 0.0), depends_on(1e-15, 2.0), depends_on(0.5, 2.0)
+    ('no position', 'the distance alone', 'both positions')
+    """
+    if whole < ROUNDING:
+        return "no position"
+    return "the distance alone" if along < ROUNDING else "both positions"
 
 
 def vector_cells(vectors: Floats) -> pd.DataFrame:

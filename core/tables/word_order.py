@@ -124,7 +124,7 @@ def scheme_summary_in_words(summary: pd.DataFrame) -> pd.DataFrame:
                 "Weight: last pair": _or_none(row["Weight on the last pair (%)"]),
                 "earlier": _or_none(row["Weight on earlier pairs of the key (%)"]),
                 "Pairs shuffled: an answer moves by": small(change) if done else "—",
-                "Article": "not tried" if row["Positions"] != LABELS["none"] else "no order in it",
+                "Article": "not tried" if row["Positions"] != LABELS["none"] else "no order asked",
             }
         )
     return pd.DataFrame(rows)
@@ -272,7 +272,10 @@ def lengths_sentence(frame: pd.DataFrame, task: OrderSettings) -> str:
     sentence = f"Trained with {task.n_others} other pairs, tested with {most}: {', '.join(parts)}."
     names = set(there["Scheme"])
     if LABELS["learned"] in set(frame["Scheme"]) - names:
-        sentence += " Learned positions end where training ended: there is no vector further on."
+        sentence += (
+            " Learned positions end where training ended: there is no vector further on. In a "
+            "shorter sequence the question stands where none stood in training."
+        )
     return sentence
 
 
@@ -300,7 +303,9 @@ def _exactly(n_times: int) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    # Rounded first: a sum's rounding must not read as −0.00.
+    rounded = round(value, 2)
+    return f"{rounded:+.2f}".replace("-", "−") if rounded else "0.00"
 
 
 def _percent(shares: Sequence[float | None]) -> float:

@@ -28,8 +28,8 @@ WHAT = {
     "learned": "A trained vector for each position is added to the embedding. It has as many "
     "vectors as the training sequences have tokens, and no more.",
     "sinusoidal": "A fixed vector of sines and cosines is added to the embedding, each pair of "
-    "numbers slower than the one before (Vaswani et al. 2017, section 3.5). The head's own W_Q and "
-    "W_K stand between these vectors and the score.",
+    "numbers slower than the one before (Vaswani et al. 2017, section 3.5). Two of these vectors' "
+    "dot product depends on the distance alone; the score's does not, as W_Q and W_K come between.",
     "rotary": "Each pair of numbers of a query and of a key is turned by an angle that grows with "
     "the position (RoPE, Su et al. 2021). Turned by the same angle, a query and a key keep their "
     "score: only the difference of the angles is left, and that is the distance.",
@@ -136,6 +136,17 @@ def show_scores(settings: OrderSettings, n_positions: int) -> None:
         alt_text="Heat-map: the score of one word about itself, from each position (rows) to each "
         "position (columns).",
     )
+
+
+def show_spreads(settings: OrderSettings, n_positions: int) -> None:
+    """Put side by side, for every scheme, whether the distance alone decides a score."""
+    table = pictures.spreads(
+        {
+            scheme: position_scores(replace(settings, scheme=scheme), n_positions)
+            for scheme in SCHEMES
+        }
+    )
+    show_table(table, key="spreads", display=pictures.spreads_in_words(table))
 
 
 def show_scheme(settings: OrderSettings, n_positions: int, runs: tuple[OrderRun, ...]) -> None:
