@@ -75,6 +75,8 @@ class QuestionRun:
     unmatched_on_question: float | None  # weight when no pair has the key; None if all have it
     qk: Floats  # (n_keys, n_keys + n_values) the QK circuit: a row asks
     own_scores: Floats  # (n_keys,) the question's score with itself; −∞ if it may not look
+    question_writes: float  # mean size of a logit the question adds, less the mean over answers
+    value_writes: float  # the same, of a value
     gaps: Floats  # (n_keys, n_values) score of key i's pair with value v, less the question's
     counts: Integers  # (n_keys, n_values) fresh sequences that ask for key i with the answer v
     checkpoints: tuple[QuestionCheckpoint, ...]
@@ -144,7 +146,8 @@ def score_run(result: QuestionResult, n_sequences: int = N_FRESH) -> QuestionRun
     hidden = replace(settings, looks_at_itself=False)
     cut = evaluation_of(sequences, answer_all(parameters, hidden, sequences))
     n_keys, n_parts = settings.n_keys, settings.shape.n_parts
-    qk = circuits(parameters, settings).qk
+    tables = circuits(parameters, settings)
+    qk, ov = tables.qk, np.abs(tables.ov - tables.ov.mean(axis=1, keepdims=True))
     own_scores = np.diagonal(qk[:, n_parts:]).copy()
     return QuestionRun(
         settings=settings,
@@ -159,6 +162,8 @@ def score_run(result: QuestionResult, n_sequences: int = N_FRESH) -> QuestionRun
         unmatched_on_question=_unmatched(result, sequences),
         qk=qk[:, :n_parts].copy(),
         own_scores=own_scores,
+        question_writes=float(ov[n_parts:].mean()),
+        value_writes=float(ov[n_keys:n_parts].mean()),
         # The differences first: where the two key parts are equal, exactly the value's entry stays.
         gaps=(np.diagonal(qk)[:n_keys] - own_scores)[:, np.newaxis] + qk[:, n_keys:n_parts],
         counts=_counts(sequences, settings),

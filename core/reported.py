@@ -163,3 +163,36 @@ RECALL_GRADIENT = Reported(
     unit="no unit",
     conditions="24 sampled parameters in all six matrices",
 )
+
+
+# Why the question: attention sinks in large language models.
+_SINK_PERPLEXITY = "Llama-2-13B, 1,024 cached tokens, the first book of PG19's test set, table 1"
+SINK_KEPT = Reported(
+    quantity="Perplexity with the four first tokens kept",
+    value=5.40,
+    unit="no unit",
+    conditions=_SINK_PERPLEXITY,
+    source="Xiao et al. 2024, Efficient Streaming Language Models with Attention Sinks",
+)
+SINK_DROPPED = Reported(
+    quantity="Perplexity with the first tokens dropped",
+    value=5158.07,
+    unit="no unit",
+    conditions=_SINK_PERPLEXITY,
+    source=SINK_KEPT.source,
+)
+_SINK_HEADS = "language models of about 60 million parameters, table 6"
+SINK_SOFTMAX = Reported(
+    quantity="Heads with a sink at the first token, softmax",
+    value=18.18,
+    unit="%",
+    conditions=_SINK_HEADS,
+    source="Gu et al. 2025, When Attention Sink Emerges in Language Models: An Empirical View",
+)
+SINK_SIGMOID = Reported(
+    quantity="Heads with a sink at the first token, sigmoid without normalisation",
+    value=0.44,
+    unit="%",
+    conditions=f"{_SINK_HEADS}, by a stand-in for the weights",
+    source=SINK_SOFTMAX.source,
+)

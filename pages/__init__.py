@@ -56,6 +56,12 @@ PAGES = (
         question="What does a context twice as long cost?",
     ),
     Page(
+        path="pages/why_the_question.py",
+        title="Why the question",
+        question="Why does half the weight stay on the question?",
+        beyond=True,
+    ),
+    Page(
         path="pages/word_order.py",
         title="Word order",
         question="Does a head know which of two facts came last?",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from core.ablation_scores import N_FRESH, fresh_sequences
+from core.circuits import forward, index_parts, table_gradients
 from core.question_model import QuestionSettings, circuits
 from core.question_runs import (
     INTERVENTIONS,
@@ -76,12 +77,12 @@ def test_a_question_that_may_not_look_at_itself_has_weight_exactly_0(runs):
 def test_with_the_values_hidden_the_gap_is_exactly_0(runs):
     for run in runs["values hidden from the keys"]:
         assert not run.gaps.any()
-        assert run.weight_on_match == run.weight_on_question
+        assert run.weight_on_match == pytest.approx(run.weight_on_question, abs=1e-12)
         assert run.accuracy == 1
     # Negative control: with the values in the keys it is not.
     for run in runs["nothing changed"]:
-        assert run.gaps.any()
-        assert run.weight_on_match != run.weight_on_question
+        assert run.gaps.all()
+        assert abs(run.weight_on_match - run.weight_on_question) > 1e-4
 
 
 def test_a_larger_start_tips_the_split_and_a_centred_one_does_not(runs):
@@ -99,6 +100,8 @@ def test_the_weight_is_not_what_softmax_has_left_over(runs):
         assert run.weight_on_question > 0.95
         assert run.weight_on_question > run.weight_on_match - 0.01
         assert run.weight_on_question + run.weight_on_match > 1.5
+    # The limits of the page: not every seed solves the task that way.
+    assert min(run.accuracy for run in runs["weights need not sum to 1"]) < 0.95
 
 
 def test_the_head_does_not_need_the_question(runs):
@@ -109,6 +112,45 @@ def test_the_head_does_not_need_the_question(runs):
     # Negative control: where the question had no weight, hiding it changes next to nothing.
     for run in runs["own table for both"]:
         assert run.loss_cut == pytest.approx(run.loss, rel=0.2)
+
+
+def test_training_pushes_the_weight_off_the_question(trained):
+    """A score a little lower for the question alone lowers the loss, for every key; 100 steps."""
+    parameters, chosen = trained.parameters.copy(np.float64), trained.settings
+    sequences = fresh_sequences(chosen)
+    [batch] = index_parts(sequences, 8, 8, own_questions=True)
+    tables = circuits(parameters, chosen)
+    d_qk, _ = table_gradients(tables, batch, forward(tables, batch))
+    of_questions = np.diagonal(d_qk[:, 16:])
+    assert (of_questions > 0).all()
+    assert d_qk[:, 16:].sum() == pytest.approx(of_questions.sum())
+    # The other entries that such a step moves, those of the shared key, are pushed up.
+    assert (np.diagonal(d_qk[:, :8]) < 0).all()
+
+
+def test_the_question_hands_over_next_to_nothing(runs, trained):
+    for run in runs["nothing changed"]:
+        assert run.question_writes < run.value_writes / 3
+    # Negative control: before the training neither writes more than the other.
+    untrained = score_run(train(replace(trained.settings, n_steps=0)))
+    assert untrained.question_writes == pytest.approx(untrained.value_writes, rel=0.5)
+
+
+@pytest.mark.parametrize("name", ["nothing changed", "start three times larger"])
+def test_the_mean_gap_is_the_mean_query_times_the_mean_key_vector_of_the_values(runs, name):
+    for run in runs[name][:1]:
+        parameters = train(run.settings).parameters.copy(np.float64)
+        tables = circuits(parameters, run.settings)
+        product = tables.Q.mean(axis=0) @ tables.K[8:16].mean(axis=0) / np.sqrt(32)
+        assert run.gaps.mean() == pytest.approx(product, rel=1e-9)
+
+
+def test_a_centred_start_has_no_mean_gap_and_a_larger_one_has_more():
+    def mean_gap(**changes):
+        return score_run(train(replace(SHORT, n_steps=0, **changes))).gaps.mean()
+
+    assert abs(mean_gap(init_scale=0.3, centred_start=True)) < 1e-6  # rounding of float32
+    assert abs(mean_gap(init_scale=0.3)) > 10 * abs(mean_gap()) > 1e-4
 
 
 def test_a_question_about_a_key_that_no_pair_has_looks_at_itself(runs):

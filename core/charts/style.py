@@ -17,6 +17,8 @@ COLOURS = {
     "other values": "#82868c",
     "learned": "#3b7dd8",
     "uniform": "#bf6b10",
+    "with your changes": "#3b7dd8",
+    "nothing changed": "#82868c",
     "chance": "#82868c",
     "ceiling": "#8d68c9",
     "article": "#b8569b",
@@ -48,6 +50,11 @@ COLOURS = {
     "cache at 8 bits": "#17917a",
     "cache at 4 bits": "#bf6b10",
     "weights at 16 bits": "#82868c",
+    "one head": "#bf6b10",
+    "several heads": "#3b7dd8",
+    "both right": "#3b7dd8",
+    "first right": "#17917a",
+    "second right": "#b8569b",
     "no positions": "#82868c",
     "sinusoidal": "#17917a",
     "rotary (RoPE)": "#bf6b10",
@@ -56,8 +63,8 @@ COLOURS = {
     "reordered": "#bf6b10",
 }
 
-# The text's own colour, which the page sets for each theme; Streamlit's grey for axes has a contrast
-# of 3.7 to 1 on white, where 4.5 is the least for text of this size.
+# The text's own colour, which the page sets for each theme; Streamlit's grey for axes has a
+# contrast of 3.7 to 1 on white, where 4.5 is the least for text of this size.
 _TEXT = {"labelColor": "currentColor", "titleColor": "currentColor"}
 
 CHART_HEIGHT = 320  # pixels; every chart keeps one height, so that nothing below it moves
