@@ -35,6 +35,7 @@ N_LENGTH = 1000  # fresh sequences behind the score at each other length
 N_SHUFFLED = 500  # sequences whose pairs are shuffled
 CHUNK_STEPS = 16  # steps whose batches are drawn at once, and between two chances for others
 MAX_SEEDS = 10
+SLOPES = (0.0, 1 / 256, 1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 4.0, 16.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +99,15 @@ class OrderSeries:
             for i in range(self.n_seeds)
             for scheme in SCHEMES
         )
+
+
+def slope_runs(series: OrderSeries) -> tuple[OrderSettings, ...]:
+    """Return the settings of an ALiBi run for each of `SLOPES` and each seed of the series."""
+    return tuple(
+        replace(series.train, scheme="alibi", alibi_slope=slope, seed=series.train.seed + i)
+        for i in range(series.n_seeds)
+        for slope in SLOPES
+    )
 
 
 def order_steps(

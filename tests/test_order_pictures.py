@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.charts import positions as picture_charts
 from core.charts import word_order as charts
 from core.charts.style import spec
 from core.order_model import forward, positions_of, start_order
@@ -19,6 +20,7 @@ from core.order_pictures import (
 from core.order_training import OrderSeries, order_steps
 from core.positions import SCHEMES
 from core.series import finished
+from core.tables import order_findings as findings
 from core.tables import positions as pictures
 from core.tables import word_order as tables
 from core.word_order import OrderSettings, arrange, one_hot
@@ -155,8 +157,10 @@ def test_nothing_finished_is_said_as_such(series):
     assert tables.result_sentence((), series.train) is None
     words = tables.scheme_summary_in_words(tables.scheme_summary(()))
     assert set(words["Accuracy"]) == {"—"}
-    assert tables.distances_sentence(tables.distances(())) == "No run has finished yet."
-    assert tables.lengths_sentence(tables.lengths(()), series.train) == "No run has finished yet."
+    assert findings.distances_sentence(findings.distances(())) == "No run has finished yet."
+    assert (
+        findings.lengths_sentence(findings.lengths(()), series.train) == "No run has finished yet."
+    )
 
 
 def test_the_sentences_tell_perfect_runs_from_others(runs, series):
@@ -182,36 +186,59 @@ def test_the_ceiling_is_counted_in_the_sentence():
 
 
 def test_scores_by_distance_start_at_the_farthest(runs):
-    frame = tables.distances(runs)
+    frame = findings.distances(runs)
     assert len(frame) == 5 * len(SCHEMES)
     for scheme in SCHEMES:
         mine = frame[frame["Scheme"] == tables.LABELS[scheme]]
-        assert mine[tables.RELATIVE].iloc[-1] == 0
+        assert mine[findings.RELATIVE].iloc[-1] == 0
         both = [run.by_distance for run in runs if run.settings.scheme == scheme]
         expected = np.mean([scores[0] - scores[-1] for scores in both])
-        assert mine[tables.RELATIVE].iloc[0] == pytest.approx(expected)
-    assert "−0.00" not in tables.distances_sentence(frame)
+        assert mine[findings.RELATIVE].iloc[0] == pytest.approx(expected)
+    assert "−0.00" not in findings.distances_sentence(frame)
+
+
+def test_slopes_are_sorted_into_perfect_and_others(runs):
+    [alibi] = [run for run in runs if run.settings.scheme == "alibi"][:1]
+    perfect = replace(alibi, score=replace(alibi.score, right=5000))
+    flat = replace(
+        alibi,
+        settings=replace(alibi.settings, alibi_slope=1 / 256),
+        score=replace(alibi.score, right=2750),
+    )
+    assert findings.slopes_sentence(()) == "No slope has been measured with these settings yet."
+    assert findings.slopes_sentence((perfect, flat)) == (
+        "Every answer right with slope 1/2. Others, lowest to highest run: 1/256: 55.0 %."
+    )
+    assert findings.slopes_sentence((perfect,)) == "Every answer right with slope 1/2."
+    frame = findings.slope_points((perfect, flat), TASK)
+    assert frame["Mark"].tolist() == ["run", "run", "ceiling"]
+    assert frame[findings.SLOPE].tolist() == ["1/2", "1/256", "0"]
+    assert frame[findings.ACCURACY].tolist() == pytest.approx([100, 55, 50])
 
 
 def test_lengths_leave_out_what_cannot_be_asked(runs):
-    frame = tables.lengths(runs)
+    frame = findings.lengths(runs)
     learned = frame[frame["Scheme"] == "learned"]
-    assert learned[tables.OTHERS].tolist() == [0, 1, 2, 3]
+    assert learned[findings.OTHERS].tolist() == [0, 1, 2, 3]
     assert len(frame[frame["Scheme"] == "ALiBi"]) == 8
     assert set(frame["Fresh sequences"]) == {2000}
-    assert "there is no vector further on" in tables.lengths_sentence(frame, TASK)
+    assert "there is no vector further on" in findings.lengths_sentence(frame, TASK)
 
 
 @pytest.mark.parametrize(
     ("chart", "frame"),
     [
         (charts.run_points(), lambda runs, series: tables.run_points(runs, series)),
-        (charts.distances(5), lambda runs, _: tables.distances(runs)),
-        (charts.lengths(3), lambda runs, _: tables.lengths(runs)),
-        (charts.shuffled_weights(), lambda *_: pictures.shuffled_weights(shuffle_pairs(TASK, 3))),
-        (charts.scores(), lambda *_: pictures.score_cells(position_scores(TASK, 8))),
-        (charts.vectors("Number"), lambda *_: pictures.vector_cells(np.eye(4))),
-        (charts.bias_lines(16), lambda *_: pictures.bias_lines(0.5, 16)),
+        (charts.distances(5), lambda runs, _: findings.distances(runs)),
+        (charts.lengths(3), lambda runs, _: findings.lengths(runs)),
+        (charts.slopes(), lambda runs, _: findings.slope_points(runs, TASK)),
+        (
+            picture_charts.shuffled_weights(),
+            lambda *_: pictures.shuffled_weights(shuffle_pairs(TASK, 3)),
+        ),
+        (picture_charts.scores(), lambda *_: pictures.score_cells(position_scores(TASK, 8))),
+        (picture_charts.vectors("Number"), lambda *_: pictures.vector_cells(np.eye(4))),
+        (picture_charts.bias_lines(16), lambda *_: pictures.bias_lines(0.5, 16)),
     ],
 )
 def test_a_chart_draws_columns_that_its_frame_has(chart, frame, runs, series):

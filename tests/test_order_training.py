@@ -9,10 +9,12 @@ from core.ablation_scores import add_up, standard_error
 from core.order_model import forward, positions_of
 from core.order_training import (
     N_FRESH,
+    SLOPES,
     OrderSeries,
     order_pieces,
     order_steps,
     score_order,
+    slope_runs,
     train_order,
 )
 from core.positions import SCHEMES
@@ -86,6 +88,36 @@ def test_only_distances_carry_over_to_longer_sequences(runs):
     assert all(score.share < 0.9 for score in longest["sinusoidal"])
     for scheme in SCHEMES[1:]:
         assert all(run.by_others[3].share >= 0.99 for run in runs[scheme, 2])
+
+
+@pytest.mark.parametrize(("slope", "low", "high"), [(1 / 256, 0.5, 0.7), (16.0, 0.09, 0.16)])
+def test_a_slope_can_be_too_flat_or_too_steep(slope, low, high):
+    """Seed 0, 5,000 sequences; chance is 1/8, and a slope of 1/2 is the control above."""
+    run = score_order(train_order(OrderSettings(scheme="alibi", alibi_slope=slope)))
+    assert low < run.score.share < high
+    if slope < 1:
+        assert run.weight_on_last == pytest.approx(run.weight_on_earlier, rel=0.02)
+        assert run.weight_on_last > run.weight_on_earlier
+    else:
+        assert run.weight_on_question > 0.999
+
+
+def test_a_sinusoidal_head_can_be_stuck():
+    """Four facts about the key: this start ends far from the solution, its neighbour does not."""
+    stuck, solved = (
+        score_order(train_order(OrderSettings(scheme="sinusoidal", n_times=4, seed=seed)))
+        for seed in (4, 3)
+    )
+    assert order_ceiling(4) < stuck.score.share < 0.9
+    assert solved.score.share > 0.99
+
+
+def test_every_slope_is_run_from_every_seed():
+    runs = slope_runs(OrderSeries(train=OrderSettings(n_steps=5, seed=3), n_seeds=2))
+    assert [(run.seed, run.alibi_slope) for run in runs] == [
+        (seed, slope) for seed in (3, 4) for slope in SLOPES
+    ]
+    assert {run.scheme for run in runs} == {"alibi"}
 
 
 def test_the_weights_of_a_run_share_out_one(runs):

@@ -9,6 +9,7 @@ from core.order_pictures import position_scores, shuffle_pairs
 from core.order_training import OrderSeries, order_steps
 from core.positions import SCHEMES
 from core.series import finished
+from core.tables import order_findings as findings
 from core.tables import positions as pictures
 from core.tables import word_order as tables
 from core.word_order import OrderSettings
@@ -25,10 +26,10 @@ def no_service_left_over():
     training_service.clear()
 
 
-def settled(app):
+def settled(app, name="order_series"):
     """Rerun the page until the series has ended; bounded."""
     for _ in range(600):
-        if not app.session_state["order_series"].live:
+        if not app.session_state[name].live:
             return app.run()
         time.sleep(0.05)
         app.run()
@@ -55,8 +56,8 @@ def test_the_numbers_are_those_of_core():
     text = words(app)
     assert tables.progress_sentence(runs, task) in text
     assert tables.ceiling_sentence(task) in text
-    assert tables.distances_sentence(tables.distances(runs)) in text
-    assert tables.lengths_sentence(tables.lengths(runs), task) in text
+    assert findings.distances_sentence(findings.distances(runs)) in text
+    assert findings.lengths_sentence(findings.lengths(runs), task) in text
     assert pictures.shuffle_sentence(shuffle_pairs(task, 0)) in text
     scores = {scheme: position_scores(replace(task, scheme=scheme), 16) for scheme in SCHEMES}
     assert pictures.score_sentence(scores["rotary"], "rotary") in text
@@ -113,6 +114,20 @@ def test_a_moved_slider_abandons_the_series_and_stop_stops():
     next(button for button in app.button if button.label == "Stop").click().run()
     assert not app.session_state["order_series"].live
     assert not app.exception
+
+
+def test_slopes_are_measured_when_asked_for_and_dropped_with_other_settings():
+    app = settled(opened("word_order", **SHORT))
+    assert "No slope has been measured with these settings yet." in words(app)
+    next(b for b in app.button if b.label == "Train 9 ALiBi heads, 9 slopes").click().run()
+    app = settled(app, "order_slopes")
+    assert not app.exception
+    runs = app.session_state["order_slopes"].runs
+    assert len(runs) == 9
+    assert findings.slopes_sentence(runs) in words(app)
+    app.slider(key="n_steps").set_value(200).run()
+    assert "No slope has been measured with these settings yet." in words(app)
+    app.session_state["order_series"].stop()
 
 
 def test_a_wild_learning_rate_is_survived():

@@ -20,9 +20,6 @@ LABELS = {
     "rotary": "rotary (RoPE)",
     "alibi": "ALiBi",
 }
-DISTANCE = "Positions before the question"
-RELATIVE = "Score above the farthest (no unit)"
-OTHERS = "Other pairs"
 ACCURACY = "Accuracy (%)"
 _SPREAD = 0.6  # how much of its row the seeds of a scheme take up
 
@@ -209,76 +206,6 @@ def ceiling_sentence(task: OrderSettings) -> str:
     )
 
 
-def distances(runs: Sequence[OrderRun]) -> pd.DataFrame:
-    """Return each scheme's mean score of the asked key's pairs by distance, over its runs.
-
-    Scores count against each other only, so each run's are given above that of its farthest pair.
-    """
-    rows = []
-    for scheme in SCHEMES:
-        mine = [run.by_distance for run in runs if run.settings.scheme == scheme]
-        if mine:
-            relative = np.mean([scores - scores[-1] for scores in mine], axis=0)
-            rows += [
-                {
-                    "Scheme": LABELS[scheme],
-                    DISTANCE: i + 1,
-                    RELATIVE: float(value),
-                    "Runs": len(mine),
-                }
-                for i, value in enumerate(relative)
-            ]
-    return pd.DataFrame(rows, columns=["Scheme", DISTANCE, RELATIVE, "Runs"])
-
-
-def distances_sentence(frame: pd.DataFrame) -> str:
-    """Say by how much the nearest position's score is above the farthest's, for each scheme."""
-    nearest = frame[frame[DISTANCE] == 1]
-    if nearest.empty:
-        return "No run has finished yet."
-    parts = [f"{row['Scheme']} {_signed(row[RELATIVE])}" for row in nearest.to_dict("records")]
-    return f"The nearest pair's score above the farthest's: {', '.join(parts)}."
-
-
-def lengths(runs: Sequence[OrderRun]) -> pd.DataFrame:
-    """Return each scheme's accuracy on shorter and longer sequences, over its runs."""
-    rows = []
-    for scheme in SCHEMES:
-        mine = [run.by_others for run in runs if run.settings.scheme == scheme]
-        for others, scores in enumerate(zip(*mine, strict=True)):
-            known = [score for score in scores if score is not None]
-            if known:
-                total = add_up(known)
-                rows.append(
-                    {
-                        "Scheme": LABELS[scheme],
-                        OTHERS: others,
-                        ACCURACY: 100 * total.share,
-                        "Fresh sequences": total.total,
-                        "Trained here": others == runs[0].settings.n_others,
-                    }
-                )
-    columns = ["Scheme", OTHERS, ACCURACY, "Fresh sequences", "Trained here"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def lengths_sentence(frame: pd.DataFrame, task: OrderSettings) -> str:
-    """Say how each scheme does at the most other pairs, and which cannot be asked there."""
-    if frame.empty:
-        return "No run has finished yet."
-    most = int(frame[OTHERS].max())
-    there = frame[frame[OTHERS] == most]
-    parts = [f"{row['Scheme']} {row[ACCURACY]:.1f} %" for row in there.to_dict("records")]
-    sentence = f"Trained with {task.n_others} other pairs, tested with {most}: {', '.join(parts)}."
-    names = set(there["Scheme"])
-    if LABELS["learned"] in set(frame["Scheme"]) - names:
-        sentence += (
-            " Learned positions end where training ended: there is no vector further on. In a "
-            "shorter sequence the question stands where none stood in training."
-        )
-    return sentence
-
-
 def between(low: float, high: float, form: str, unit: str) -> str:
     """Write a range, or one number where both ends look the same.
 
@@ -300,12 +227,6 @@ def small(value: float) -> str:
 
 def _exactly(n_times: int) -> str:
     return f"{order_ceiling(n_times)} = " if n_times > 1 else ""
-
-
-def _signed(value: float) -> str:
-    # Rounded first: a sum's rounding must not read as −0.00.
-    rounded = round(value, 2)
-    return f"{rounded:+.2f}".replace("-", "−") if rounded else "0.00"
 
 
 def _percent(shares: Sequence[float | None]) -> float:

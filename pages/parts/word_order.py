@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from core.charts import positions as picture_charts
 from core.charts import word_order as charts
 from core.order_model import start_order
 from core.order_pictures import position_scores, shuffle_pairs
 from core.order_training import OrderRun, OrderSeries
 from core.positions import SCHEMES, rotary_angles, sinusoids
+from core.tables import order_findings as findings
 from core.tables import positions as pictures
 from core.tables import word_order as tables
 from core.word_order import OrderSettings
@@ -75,13 +77,13 @@ def show_runs(series: OrderFollowed, settings: OrderSeries, title: str, *, polli
 def show_mechanism(series: OrderFollowed, settings: OrderSeries) -> None:
     """Draw how the trained heads score a pair by how long ago it stood."""
     series.poll()
-    frame = tables.distances(series.runs)
+    frame = findings.distances(series.runs)
     show_chart(
         charts.distances,
         frame,
         settings.train.n_pairs,
         key="distances",
-        says=tables.distances_sentence(frame),
+        says=findings.distances_sentence(frame),
         alt_text="Lines: the mean score of the asked key's pairs against their distance from the "
         "question, one line for each scheme.",
     )
@@ -90,13 +92,13 @@ def show_mechanism(series: OrderFollowed, settings: OrderSeries) -> None:
 def show_lengths(series: OrderFollowed, settings: OrderSeries) -> None:
     """Draw the trained heads' accuracy on sequences of other lengths."""
     series.poll()
-    frame = tables.lengths(series.runs)
+    frame = findings.lengths(series.runs)
     show_chart(
         charts.lengths,
         frame,
         settings.train.n_others,
         key="lengths",
-        says=tables.lengths_sentence(frame, settings.train),
+        says=findings.lengths_sentence(frame, settings.train),
         alt_text="Lines: accuracy against the number of other pairs in the tested sequences, one "
         "line for each scheme, with a mark at the trained number.",
     )
@@ -105,11 +107,33 @@ def show_lengths(series: OrderFollowed, settings: OrderSeries) -> None:
         show_table(tables.run_list(series.runs), key="order_runs", height=300)
 
 
+def show_slopes(series: OrderFollowed | None, task: OrderSettings, *, polling: bool) -> None:
+    """Draw the accuracy of ALiBi runs by their slope, as far as they were asked for."""
+    runs: tuple[OrderRun, ...] = ()
+    if series is not None:
+        series.poll()
+        series.show_progress()
+        runs = series.runs
+    frame = findings.slope_points(runs, task)
+    show_chart(
+        charts.slopes,
+        frame,
+        key="slopes",
+        says=findings.slopes_sentence(runs),
+        alt_text="Points: the accuracy of ALiBi runs against their slope, with a line at the "
+        "ceiling without positions.",
+    )
+    with st.expander("The runs by slope, as a table"):
+        show_table(frame, key="slopes", height=300)
+    if polling and series is not None and not series.live:
+        st.rerun()
+
+
 def show_shuffle(settings: OrderSettings, scheme: str, order: int) -> None:
     """Draw the weights of one sequence's pairs in two orders."""
     shuffle = shuffle_pairs(replace(settings, scheme=scheme), order)
     show_chart(
-        charts.shuffled_weights,
+        picture_charts.shuffled_weights,
         pictures.shuffled_weights(shuffle),
         key="shuffled",
         says=pictures.shuffle_sentence(shuffle),
@@ -129,7 +153,7 @@ def show_scores(settings: OrderSettings, n_positions: int) -> None:
     """Draw the scores of one word between all positions."""
     scores = position_scores(settings, n_positions)
     show_chart(
-        charts.scores,
+        picture_charts.scores,
         pictures.score_cells(scores),
         key="position_scores",
         says=pictures.score_sentence(scores, settings.scheme),
@@ -153,7 +177,7 @@ def show_scheme(settings: OrderSettings, n_positions: int, runs: tuple[OrderRun,
     """Draw what the scheme itself is made of."""
     if settings.scheme == "alibi":
         show_chart(
-            charts.bias_lines,
+            picture_charts.bias_lines,
             pictures.bias_lines(settings.alibi_slope, n_positions),
             n_positions,
             key="bias_lines",
@@ -167,7 +191,7 @@ def show_scheme(settings: OrderSettings, n_positions: int, runs: tuple[OrderRun,
         return
     vectors, name, says = _vectors(settings, n_positions, runs)
     show_chart(
-        charts.vectors,
+        picture_charts.vectors,
         pictures.vector_cells(vectors),
         name,
         key=f"vectors_{settings.scheme}",
