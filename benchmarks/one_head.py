@@ -17,8 +17,8 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from core.attention import Floats
-from core.context_cost import measure_peak_bytes
 from core.formula import attention_by_formula
+from core.peak_memory import measure_peak_bytes
 from core.row_blocks import BLOCK_SIZE, attention_by_row_blocks
 
 METHODS = ("formula", "row blocks", "row blocks, threads in BLAS", "PyTorch fused", "PyTorch math")

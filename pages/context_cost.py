@@ -3,9 +3,11 @@
 import streamlit as st
 
 from core.charts import context_cost as charts
-from core.context_cost import ContextSettings, measure_steps
+from core.context_cost import measure_steps
+from core.context_plan import ContextSettings, needed_mib
 from core.formula import attention_by_formula
 from core.pattern_memory import PatternSettings, pattern_memory
+from core.peak_memory import measure_peaks
 from core.row_blocks import attend_rows, attention_by_row_blocks
 from core.tables import context_cost as tables
 from core.tables import pattern_memory as pattern_tables
@@ -140,14 +142,18 @@ show_limits(
         "processor's cache. So a ratio can lie well below or above 4.",
         "The article gives no times, repeats or machine, only the ratios.",
         "Peak memory is what NumPy and Python allocate beyond the queries, keys and values, "
-        "traced in a run of its own; whatever else this server allocates in that moment is "
-        "counted too, and the matrix library's own working memory is not.",
+        "traced in one run of each size, before the timed ones, in a process that does nothing "
+        "else. The matrix library's own working memory is not counted. With several threads the "
+        "peak can be below the prediction, which has all of them at their largest block at once.",
         f"This server's memory cap is {cap_mib:,} MiB; whoever runs it can set another with the "
         "environment variable ATTENTION_LAB_MEMORY_CAP_MIB. The formula at the article's 8,192 "
-        "tokens needs about 800.",
+        f"tokens needs {needed_mib(8192, 'formula', ContextSettings(n_largest=8192))}, the process "
+        "that measures it included.",
         "The 72 GiB are arithmetic on a program that would store every pattern. No production "
         "system does.",
     )
 )
-show_source(attention_by_formula, attention_by_row_blocks, attend_rows, measure_steps)
+show_source(
+    attention_by_formula, attention_by_row_blocks, attend_rows, measure_steps, measure_peaks
+)
 close_page(page.path)

@@ -7,7 +7,8 @@ import pytest
 
 from core.charts import context_cost as charts
 from core.charts.style import spec
-from core.context_cost import MIB, ContextSettings, CostSnapshot, Measurement, Run, measure_steps
+from core.context_cost import CostSnapshot, Measurement, Run, measure_steps
+from core.context_plan import MIB, ContextSettings
 from core.pattern_memory import PatternSettings, pattern_memory
 from core.reported import COST_RATIOS
 from core.tables import context_cost as tables
@@ -23,7 +24,7 @@ def measured(seconds, *, share_done=1.0, started=0.0, **fields):
         run=Run(n=1024, method="row blocks", repeat=2, traced=False),
         share_done=share_done,
         measurements=tuple(
-            Measurement(n=n, method=method, predicted_bytes=MIB, peaks=(2 * MIB,), seconds=times)
+            Measurement(n=n, method=method, predicted_bytes=MIB, peak_bytes=2 * MIB, seconds=times)
             for (n, method), times in seconds.items()
         ),
         differences={256: 1e-7, 512: 2e-7, 1024: 3e-7},
@@ -167,7 +168,7 @@ def test_a_measurement_says_when_it_was_made_and_by_whom():
 def test_what_is_left_out_is_said_with_the_rule_and_the_value():
     assert tables.left_out_sentences(ContextSettings()) == []
     assert tables.left_out_sentences(ContextSettings(n_largest=8192)) == [
-        "At 8,192 tokens the formula is left out: it needs 785 MiB, and this server's memory cap "
+        "At 8,192 tokens the formula is left out: it needs 865 MiB, and this server's memory cap "
         "is 512 MiB."
     ]
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from core.context_cost import ContextSettings, CostSnapshot, Measurement, Run
+from core.context_cost import CostSnapshot, Measurement, Run
+from core.context_plan import ContextSettings
 from core.growth import doublings, fastest_by_size, fitted_exponent
 
 
@@ -18,7 +19,7 @@ def snapshot(seconds):
         run=Run(n=256, method="formula", repeat=1, traced=False),
         share_done=1.0,
         measurements=tuple(
-            Measurement(n=n, method="formula", predicted_bytes=1, peaks=(1,), seconds=times)
+            Measurement(n=n, method="formula", predicted_bytes=1, peak_bytes=1, seconds=times)
             for n, times in seconds.items()
         ),
         differences={},

@@ -1,11 +1,13 @@
 """The context-cost page measures on this server, says when, waits its turn, stops and goes on."""
 
+import subprocess
 import threading
 import time
 
 import pytest
 
-from core.context_cost import ContextSettings
+from core import peak_memory
+from core.context_plan import ContextSettings
 from core.growth import doublings
 from core.pattern_memory import PatternSettings, pattern_memory
 from core.tables import context_cost as tables
@@ -135,6 +137,51 @@ def test_a_measurement_can_be_stopped_and_keeps_what_it_has():
         gate.set()
 
 
+@pytest.fixture
+def processes(monkeypatch):
+    """Every process that is started meanwhile to measure memory."""
+    started = []
+
+    class Recorded(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    monkeypatch.setattr(peak_memory.subprocess, "Popen", Recorded)
+    return started
+
+
+def test_stopping_ends_the_process_that_measures_memory(processes):
+    app = opened("context_cost", n_largest="16384", block_size="1", n_repeats="1")
+    for _ in range(200):
+        if processes:
+            break
+        time.sleep(0.05)
+    assert [process.returncode for process in processes] == [None]
+    press(app, "Stop")
+    for _ in range(200):
+        if processes[0].returncode is not None:
+            break
+        time.sleep(0.05)
+    assert processes[0].returncode < 0  # killed
+    assert not app.exception
+
+
+def test_a_process_that_cannot_measure_is_said_in_a_sentence(monkeypatch):
+    def without_memory(*_, **__):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(peak_memory.subprocess, "Popen", without_memory)
+    app = until(opened("context_cost", **SMALL), "Measure again")
+    assert "the process that measures memory did not start" in words(app)
+    assert "Cannot allocate memory" in words(app)
+    assert not app.exception
+    monkeypatch.undo()
+    press(app, "Measure again")
+    until(app, "Measure again")
+    assert app.session_state[parts.VISIT].result is not None
+
+
 def test_moving_a_slider_leaves_the_measurement_and_begins_another():
     app = until(opened("context_cost", **SMALL), "Measure again")
     app.slider(key="seed").set_value(7).run()
@@ -144,14 +191,14 @@ def test_moving_a_slider_leaves_the_measurement_and_begins_another():
 
 
 def test_the_cap_of_the_server_limits_the_formula(monkeypatch):
-    monkeypatch.setenv(parts.CAP_VARIABLE, "8")
+    monkeypatch.setenv(parts.CAP_VARIABLE, "88")
     app = until(opened("context_cost", n_largest="1024", n_repeats="1"), "Measure again")
-    assert "At 1,024 tokens the formula is left out: it needs 15 MiB" in words(app)
-    assert "memory cap is 8 MiB" in words(app)
+    assert "At 1,024 tokens the formula is left out: it needs 95 MiB" in words(app)
+    assert "memory cap is 88 MiB" in words(app)
 
 
 def test_a_size_beyond_the_cap_becomes_the_largest_allowed_one(monkeypatch):
-    monkeypatch.setenv(parts.CAP_VARIABLE, "8")
+    monkeypatch.setenv(parts.CAP_VARIABLE, "88")
     app = opened("context_cost", n_largest="16384", n_repeats="1")
     assert not app.exception
     assert "“Largest size (tokens)” can be at most 2,048 here. You chose 16,384" in words(app)

@@ -7,14 +7,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 
-from core.context_cost import (
-    METHODS,
-    MIB,
-    ContextSettings,
-    CostSnapshot,
-    needed_mib,
-    predicted_peak_bytes,
-)
+from core.context_cost import CostSnapshot
+from core.context_plan import METHODS, MIB, ContextSettings, needed_mib, predicted_peak_bytes
 from core.growth import doublings, fastest_by_size, fitted_exponent
 from core.pattern_memory import in_binary_units
 from core.reported import COST_RATIOS
@@ -179,9 +173,10 @@ def progress_sentence(snapshot: CostSnapshot | None) -> str:
     if snapshot is None:
         return "Measuring now: preparing the random queries, keys and values."
     run = snapshot.run
-    what = "memory" if run.traced else "time"
+    if run.traced:
+        return f"Measuring now: {run.method} at {run.n:,} tokens, memory."
     return (
-        f"Measuring now: {run.method} at {run.n:,} tokens, {what}, "
+        f"Measuring now: {run.method} at {run.n:,} tokens, time, "
         f"repeat {run.repeat} of {snapshot.settings.n_repeats}."
     )
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.context_cost import ContextSettings, CostSnapshot, measure_steps
+from core.context_cost import CostSnapshot, measure_steps
+from core.context_plan import ContextSettings
 from core.turns import Job, Progress, QueueFullError
 from pages.parts.server import measuring_service
 
