@@ -62,6 +62,12 @@ PAGES = (
         beyond=True,
     ),
     Page(
+        path="pages/many_heads.py",
+        title="Many heads",
+        question="What can two heads do that one cannot?",
+        beyond=True,
+    ),
+    Page(
         path="pages/word_order.py",
         title="Word order",
         question="Does a head know which of two facts came last?",

@@ -1,0 +1,195 @@
+"""What can two heads do that one cannot? Ask for two values, and switch heads off."""
+
+from functools import partial
+
+import streamlit as st
+
+import core.one_head_ceiling
+from core.many_heads import ManyHeadsSettings
+from core.one_head_ceiling import enumerate_ceiling, one_head_ceiling
+from core.tables import many_heads as tables
+from core.two_facts_circuits import backward_heads, forward_heads
+from core.two_facts_model import answer_two
+from core.two_facts_settings import GOALS, TwoFactsSettings
+from pages import close_page, open_page
+from pages.parts import many_heads as parts
+from pages.parts.controls import (
+    AnyControl,
+    Choice,
+    Slider,
+    Switch,
+    draw,
+    keep_at_most,
+    settings_from,
+)
+from pages.parts.glossary import glossary
+from pages.parts.lesson import Choose, ask, try_this
+from pages.parts.series import POLL_SECONDS, REDRAW_SECONDS, follow
+from pages.parts.show import show_limits, show_source, show_table
+
+TASK: tuple[AnyControl, ...] = (
+    Slider(key="n_values", label="Different values", low=2, high=16, default=8),
+    Slider(key="n_pairs", label="Pairs in a sequence", low=2, high=8, default=3),
+    Switch(
+        key="values_in_keys",
+        label="Scores may see the values",
+        default=False,
+        help="The ceiling of one head is for scores that see the keys alone.",
+    ),
+    Choice(
+        key="goal",
+        label="What the training is for",
+        options=GOALS,
+        default=GOALS[0],
+        kind="radio",
+        help="Fewest errors: the loss turns from cross-entropy into the chance of an error.",
+    ),
+    Slider(key="n_steps", label="Steps", low=100, high=5000, default=1000, step=100),
+    Slider(key="n_keys", label="Different keys", low=2, high=16, default=8),
+    Slider(
+        key="d_k", label="d_k (numbers in a query or key of a head)", low=1, high=64, default=16
+    ),
+    Slider(key="d_model", label="d_model (numbers in an embedding)", low=1, high=64, default=32),
+    Choice(
+        key="learning_rate",
+        label="Learning rate (no unit)",
+        options=(0.0001, 0.001, 0.003, 0.01, 0.03, 0.1, 1.0),
+        default=0.01,
+        kind="slider",
+    ),
+    Choice(
+        key="init_scale",
+        label="Initial scale",
+        options=(0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0),
+        default=0.3,
+        kind="slider",
+        help="Standard deviation of the random start.",
+    ),
+    Slider(key="seed", label="Seed", low=0, high=99, default=0, help="The first of the seeds."),
+)
+SEEDS = Slider(key="n_seeds", label="Seeds (runs of each row)", low=1, high=10, default=5)
+CONTROLS: tuple[AnyControl, ...] = (*TASK[:2], SEEDS, *TASK[2:])
+CLOSER: tuple[AnyControl, ...] = (
+    Slider(key="heads", label="Heads", low=1, high=4, default=2),
+    Slider(key="run", label="Run", low=1, high=10, default=1, help="1 is the first seed's."),
+)
+
+PREDICTION = Choose(
+    question="Eight different values. One head may look at both named pairs at once. Trained to be "
+    "right as often as possible, how often does it give both values, in the order asked?",
+    answers=(
+        "Always: it sees both values",
+        "A little over half the time",
+        "1 in 8: it reads one value and guesses the other",
+        "1 in 64: the two blur into one",
+    ),
+)
+
+page = open_page("pages/many_heads.py")
+glossary(
+    *("key, k, K", "value, v, V", "head", "pattern", "weight", "logits", "accuracy", "chance"),
+    *("ceiling of one head", "cross-entropy", "fewest errors", "QK circuit", "OV circuit"),
+    *("gradient", "seed", "d_model", "d_k", "learning rate"),
+)
+st.markdown(
+    "A sequence holds pairs of a key and a value. The question names two of the keys, and both "
+    "values are the answer: first that of the key named first, then that of the other. Both are "
+    "read from one output vector, to which every head adds its own."
+)
+
+left, right = st.columns([1, 2], gap="large")
+with left:
+    values = draw(CONTROLS)
+    values = keep_at_most(values, CONTROLS, "n_pairs", values["n_keys"])
+    task = settings_from(TwoFactsSettings, CONTROLS, {c.key: values[c.key] for c in TASK})
+    settings = settings_from(
+        partial(ManyHeadsSettings, train=task), CONTROLS, {"n_seeds": values["n_seeds"]}
+    )
+
+series = follow("heads_series", settings.runs, parts.heads_steps)  # while the visitor predicts
+with right:
+    waiting = ask(page.title, PREDICTION, CONTROLS, values)
+if waiting:
+    close_page(page.path)
+    st.stop()
+
+every, seldom = (POLL_SECONDS, REDRAW_SECONDS) if series.live else (None, None)
+with right:
+    st.fragment(parts.show_runs, run_every=every)(series, settings, page.title, polling=series.live)
+try_this(
+    CONTROLS,
+    ("Two values: how far does one head get?", {"n_values": 2}),
+    ("A head four times as wide: any better?", {"d_k": 64}),
+    ("Cross-entropy: why is one head lower?", {"goal": GOALS[1]}),
+    (
+        "Two keys, values seen: who breaks out?",
+        {"n_keys": 2, "n_pairs": 2, "n_values": 4, "values_in_keys": True},
+    ),
+)
+
+st.subheader("Why one head stops there", anchor=False)
+st.markdown(
+    "One of the two named pairs gets at least as much weight as the other. Its value speaks louder "
+    "even in the answer that is not its own, and a linear read-out can put that right for some "
+    "pairs of values only at the expense of others."
+)
+st.markdown(tables.ceiling_sentence(task.n_values))
+with st.expander("The proof"):
+    st.code(core.one_head_ceiling.__doc__, language=None, wrap_lines=True)
+st.markdown(
+    "For up to four values, every set of pairs was looked through. A set is free of contradictions "
+    "if the inequalities it asks of the read-out do not add up to 0 > 0."
+)
+parts.show_checks()
+
+st.subheader("Two values alone do not need two heads", anchor=False)
+st.markdown(
+    "A task that fails to tell one head from two: the same sequences and questions, the smaller "
+    "value first, whosever it is. Both values must still be found, yet one head is enough. It "
+    "weighs both pairs alike, and each value's own logits say how early it wants to be named."
+)
+st.fragment(parts.show_control, run_every=seldom)(series, settings)
+
+st.subheader("Switch the heads off", anchor=False)
+st.markdown(
+    "One trained run, its heads switched off one by one: a head that is off adds nothing, and "
+    "nothing is trained again. Which heads carry which answer?"
+)
+closer, shown = st.columns([1, 2], gap="large")
+with closer:
+    chosen = draw(CLOSER)
+    chosen = keep_at_most(chosen, CLOSER, "run", settings.n_seeds)
+n_heads, seed = chosen["heads"], task.seed + chosen["run"] - 1
+with shown:
+    st.fragment(parts.show_off, run_every=seldom)(series, n_heads, seed)
+
+st.subheader("What each head has become", anchor=False)
+st.markdown(
+    "The same run. Above, QK: how strongly a key named first or second looks at each part of a "
+    "pair. Below, OV: what that part adds to the logits of the first and the second answer."
+)
+st.fragment(parts.show_circuits, run_every=seldom)(series, n_heads, seed)
+with st.expander("All runs, with each head off"):
+    show_table(tables.run_list(series.runs), key="heads_runs", height=300)
+
+st.subheader("Is the backward pass right?", anchor=False)
+st.markdown(
+    "The gradient is written by hand. 24 parameters sampled from all eight matrices, at the start "
+    "of the run chosen above, each nudged up and down."
+)
+parts.show_gradients(tables.chosen_settings(task, n_heads, seed))
+
+show_limits(
+    (
+        "The ceiling is for one head whose scores see the keys alone and whose two answers are "
+        "read off linearly. With two keys and scores that see the values, one head can pass it.",
+        "A read-out with a score for each pair of answers can undo the mixture of one head.",
+        "Fewest errors is not how models are trained. Cross-entropy makes one head hedge between "
+        "the two values, and it is then right less often than it could be.",
+        "Heads that can be switched off without loss here were never asked to share work. Michel "
+        "et al. (2019) found such heads in translation models; the reasons there may be others.",
+        "One layer, no positions, and a question that cannot look at itself.",
+    )
+)
+show_source(one_head_ceiling, enumerate_ceiling, answer_two, forward_heads, backward_heads)
+close_page(page.path)
