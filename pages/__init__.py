@@ -79,6 +79,18 @@ PAGES = (
         question="When does attention cost more than feed-forward in your own model?",
         beyond=True,
     ),
+    Page(
+        path="pages/inference_cost.py",
+        title="Inference cost",
+        question="What does the next token cost?",
+        beyond=True,
+    ),
+    Page(
+        path="pages/scale.py",
+        title="Does it scale",
+        question="How few numbers can a query have before keys get mixed up?",
+        beyond=True,
+    ),
 )
 
 
