@@ -78,11 +78,11 @@ def test_tables_and_sentences_are_those_of_core():
 def test_with_nothing_changed_there_is_one_series():
     app = alone(opened(PAGE, **SHORT))
     assert "question_changed" not in app.session_state
-    assert words(app).count("Nothing changed: ") == 3
-    assert "With your changes: " not in words(app)
+    assert words(app).count("Unchanged: ") == 3
+    assert "Your changes: " not in words(app)
     app.toggle(key="values_hidden").set_value(True).run()
     both(app)
-    assert "With your changes: exactly 0 in all 10,000 sequences" in words(app)
+    assert "Your changes: exactly 0 in all 10,000 sequences" in words(app)
     app.toggle(key="values_hidden").set_value(False).run()
     assert "question_changed" not in app.session_state
     assert not app.exception

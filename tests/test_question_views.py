@@ -75,16 +75,14 @@ def test_the_summary_is_over_the_runs(changed, unchanged):
     summary = tables.weight_summary(changed, unchanged, SETTINGS).set_index(tables.QUANTITY)
     row = summary.loc["Weight on the question (%)"]
     weights = [100 * run.weight_on_question for run in changed]
-    assert row["with your changes: lowest"] == min(weights)
-    assert row["with your changes: highest"] == max(weights)
-    assert row["with your changes: mean"] == pytest.approx(np.mean(weights))
-    assert row["with your changes: runs"] == 2
-    assert row["nothing changed: highest"] == max(100 * r.weight_on_question for r in unchanged)
+    assert row["your changes: lowest"] == min(weights)
+    assert row["your changes: highest"] == max(weights)
+    assert row["your changes: mean"] == pytest.approx(np.mean(weights))
+    assert row["your changes: runs"] == 2
+    assert row["unchanged: highest"] == max(100 * r.weight_on_question for r in unchanged)
     assert row["Article"] == 47
     gap = summary.loc["Score of the match − score of the question (no unit)"]
-    assert gap["with your changes: lowest"] == min(
-        question_scores.mean_gap([run]) for run in changed
-    )
+    assert gap["your changes: lowest"] == min(question_scores.mean_gap([run]) for run in changed)
     none = tables.weight_summary((), (), replace(SETTINGS, n_values=9))
     words = tables.weight_summary_in_words(none)
     assert (words.drop(columns=tables.QUANTITY) == "—").all(axis=None)
@@ -95,7 +93,7 @@ def test_the_summary_in_words_gives_the_mean_and_the_range(changed, unchanged):
     words = tables.weight_summary_in_words(summary).set_index(tables.QUANTITY)
     low, high = sorted(100 * run.weight_on_question for run in changed)
     row = words.loc["Weight on the question (%)"]
-    assert row["With your changes"] == f"{(low + high) / 2:.1f} ({low:.1f} to {high:.1f})"
+    assert row["Your changes"] == f"{(low + high) / 2:.1f} ({low:.1f} to {high:.1f})"
     assert row["Article"] == "about 47"
     assert words.loc["Right answers (%)", "Article"] == "100"
     assert words.iloc[-1]["Article"] == "—"
@@ -112,12 +110,12 @@ def test_the_sentence_says_where_both_look_and_what_broke(changed, unchanged):
     question = 100 * np.mean([run.weight_on_question for run in changed])
     match = 100 * np.mean([run.weight_on_match for run in changed])
     mine = (
-        f"With your changes: {question:.1f} % of the weight on the question, {match:.1f} % on the "
+        f"Your changes: {question:.1f} % of the weight on the question, {match:.1f} % on the "
         "matching pair (2 runs)."
     )
     assert tables.weights_sentence(changed, ()) == mine
     both = tables.weights_sentence(changed, unchanged[:1])
-    assert both.startswith(f"{mine} Nothing changed: ")
+    assert both.startswith(f"{mine} Unchanged: ")
     assert both.endswith("(1 run).")
     broken = replace(changed[0], diverged="It did.")
     assert tables.weights_sentence([broken], ()).endswith(
@@ -144,7 +142,7 @@ def test_the_history_sentence_starts_where_the_task_is_solved(unchanged):
     assert tables.in_range(min(moved), np.mean(moved), max(moved), "+.1f") in said
     assert "to step 100," in said
     never = tables.history_sentence([run_of(n_steps=5)], ())
-    assert never == "With your changes: no run has every test sequence right."
+    assert never == "Your changes: no run has every test sequence right."
     assert tables.history_sentence((), ()) == "No run has finished yet."
 
 

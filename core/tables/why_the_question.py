@@ -12,7 +12,7 @@ from core.reported import RECALL_LEARNED, RECALL_MATCH, RECALL_OTHER, RECALL_QUE
 from core.tables.question_scores import mean_gap
 from core.tables.recall import is_articles_task
 
-CHANGED, UNCHANGED, ARTICLE = "with your changes", "nothing changed", "article"
+CHANGED, UNCHANGED, ARTICLE = "your changes", "unchanged", "article"
 WHO = (CHANGED, UNCHANGED, ARTICLE)
 POSITIONS = ("matching pair", "each other pair", "question")
 MEANINGS = ("matching pair", "other pairs", "question")  # of the positions, in the same order
