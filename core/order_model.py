@@ -45,7 +45,7 @@ class OrderParameters:
 class OrderAnswers:
     """What the model does with B sequences of T tokens, kept for the backward pass."""
 
-    x: Floats  # (B, T, d_model) the embeddings, with positions if they are added
+    x: Floats  # (B, d_model) the question's embedding, with its position if that is added
     q: Floats  # (B, d_k) the question's query, turned if rotary
     k: Floats  # (B, T, d_k) the key vectors, turned if rotary
     v: Floats  # (B, T, d_k) the value vectors
@@ -110,15 +110,17 @@ def forward(p: OrderParameters, positions: Positions, tokens: Floats) -> OrderAn
         tokens: (B, T, n_parts), what each token is made of; the last token is the question.
     """
     B, T, n_parts = tokens.shape
-    x = (tokens.reshape(B * T, n_parts) @ p.E).reshape(B, T, -1)
-    if len(p.positions):
-        x += p.positions[:T]  # a shorter sequence has the first ones
-    if positions.added is not None:
-        x += positions.added
-    rows = x.reshape(B * T, -1)  # one large product is faster than B small ones
-    q: Floats = x[:, -1] @ p.W_Q  # (B, d_k)
-    k: Floats = (rows @ p.W_K).reshape(B, T, -1)
-    v = (rows @ p.W_V).reshape(B, T, -1)
+    rows = tokens.reshape(B * T, n_parts)  # one large product is faster than B small ones
+    x: Floats = tokens[:, -1] @ p.E  # (B, d_model)
+    # A token is a sum of rows of E, so the matrices need to meet each row only once.
+    k: Floats = (rows @ (p.E @ p.W_K)).reshape(B, T, -1)
+    v: Floats = (rows @ (p.E @ p.W_V)).reshape(B, T, -1)
+    added = _added(p, positions, T)
+    if added is not None:
+        x += added[-1]
+        k += added @ p.W_K
+        v += added @ p.W_V
+    q: Floats = x @ p.W_Q  # (B, d_k)
     if positions.angles is not None:
         q = rotate(q, positions.angles[-1])
         k = rotate(k, positions.angles)
@@ -168,16 +170,28 @@ def backward(
     if positions.angles is not None:  # a turn's gradient is turned back
         d_q, d_k = rotate(d_q, -positions.angles[-1]), rotate(d_k, -positions.angles)
 
-    x, rows_k, rows_v = (array.reshape(B * T, -1) for array in (a.x, d_k, d_v))
-    gradient.W_Q[:] = a.x[:, -1].T @ d_q
-    gradient.W_K[:] = x.T @ rows_k
-    gradient.W_V[:] = x.T @ rows_v
+    rows = tokens.reshape(B * T, n_parts).T
+    d_K = rows @ d_k.reshape(B * T, -1)  # (n_parts, d_k) of E W_K
+    d_V = rows @ d_v.reshape(B * T, -1)  # (n_parts, d_k) of E W_V
+    d_x = d_q @ p.W_Q.T  # (B, d_model)
+    gradient.W_Q[:] = a.x.T @ d_q
+    gradient.W_K[:] = p.E.T @ d_K
+    gradient.W_V[:] = p.E.T @ d_V
     gradient.W_O[:] = a.mixed.T @ d_logits
-    d_x = (rows_k @ p.W_K.T + rows_v @ p.W_V.T).reshape(B, T, -1)
-    d_x[:, -1] += d_q @ p.W_Q.T
-    gradient.E[:] = tokens.reshape(B * T, n_parts).T @ d_x.reshape(B * T, -1)
-    if len(p.positions):
-        gradient.positions[:] = d_x.sum(axis=0)
+    gradient.E[:] = d_K @ p.W_K.T + d_V @ p.W_V.T + tokens[:, -1].T @ d_x
+    added = _added(p, positions, T)
+    if added is not None:
+        sum_k, sum_v = d_k.sum(axis=0), d_v.sum(axis=0)  # (T, d_k)
+        gradient.W_K += added.T @ sum_k
+        gradient.W_V += added.T @ sum_v
+        if len(p.positions):
+            gradient.positions[:] = sum_k @ p.W_K.T + sum_v @ p.W_V.T
+            gradient.positions[-1] += d_x.sum(axis=0)
+
+
+def _added(p: OrderParameters, positions: Positions, n_tokens: int) -> Floats | None:
+    """Return the vectors added to the embeddings; a shorter sequence has the first ones."""
+    return p.positions[:n_tokens] if len(p.positions) else positions.added
 
 
 def _scale(p: OrderParameters) -> float:

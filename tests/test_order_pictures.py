@@ -130,7 +130,7 @@ def test_every_run_is_a_point_on_its_scheme_s_row(runs, series):
         assert row["Wrong"] == run.score.total - run.score.right
     ceiling = frame[frame["Mark"] == "ceiling"].to_dict("records")[0]
     assert ceiling["Accuracy"] == 50
-    assert ceiling["Words"] == "ceiling without positions 1/2 = 50.0 %"
+    assert ceiling["Words"] == "ceiling 1/2 = 50.0 %"
     assert ceiling["Low"] == pytest.approx(50 - 1.386, abs=0.001)
 
 
@@ -207,12 +207,12 @@ def test_slopes_are_sorted_into_perfect_and_others(runs):
     )
     assert findings.slopes_sentence(()) == "No slope has been measured with these settings yet."
     assert findings.slopes_sentence((perfect, flat)) == (
-        "Every answer right with slope 1/2. Others, lowest to highest run: 1/256: 55.0 %."
+        "Every answer right with slopes 1/2. Others, lowest to highest run: 1/256: 55.0 %."
     )
-    assert findings.slopes_sentence((perfect,)) == "Every answer right with slope 1/2."
+    assert findings.slopes_sentence((perfect,)) == "Every answer right with slopes 1/2."
     frame = findings.slope_points((perfect, flat), TASK)
     assert frame["Mark"].tolist() == ["run", "run", "ceiling"]
-    assert frame[findings.SLOPE].tolist() == ["1/2", "1/256", "0"]
+    assert frame[findings.SLOPE].tolist() == ["1/2", "1/256", "16"]
     assert frame[findings.ACCURACY].tolist() == pytest.approx([100, 55, 50])
 
 

@@ -137,7 +137,7 @@ def slopes() -> alt.TopLevelMixin:
     return alt.layer(
         ceiling.mark_rule(color=colour, strokeWidth=2).encode(y=y),
         ceiling.mark_text(
-            align="left", baseline="bottom", color=colour, fontSize=13, dx=-20
+            align="right", baseline="bottom", color=colour, fontSize=13, dx=20
         ).encode(x=x, y=y, text=alt.TextValue("ceiling without positions")),
         points,
         data=no_data(),
@@ -155,7 +155,7 @@ def _lines(where: str, x: alt.X, y: alt.Y, tooltip: list[Any]) -> alt.Chart:
             color=alt.Color(
                 "Scheme:N",
                 scale=colour_scale(*SCHEMES),
-                legend=alt.Legend(orient="top", title=None, columns=3),
+                legend=alt.Legend(orient="top", title=None, columns=2),
             ),
             tooltip=[alt.Tooltip("Scheme:N", title="Positions"), _number(where, "d"), *tooltip],
         )

@@ -104,7 +104,7 @@ def slope_points(runs: Sequence[OrderRun], task: OrderSettings) -> pd.DataFrame:
         for run in runs
     ]
     ceiling = 100 * float(order_ceiling(task.n_times))
-    rows.append({"Mark": "ceiling", SLOPE: slope_words(SLOPES[0]), ACCURACY: ceiling})
+    rows.append({"Mark": "ceiling", SLOPE: slope_words(SLOPES[-1]), ACCURACY: ceiling})
     columns = ["Mark", SLOPE, "Seed", ACCURACY, "Right answers", "Fresh sequences"]
     weights = ["Weight on the last pair (%)", "Weight on the question (%)"]
     return pd.DataFrame(rows, columns=[*columns, *weights])
@@ -118,7 +118,7 @@ def slopes_sentence(runs: Sequence[OrderRun]) -> str:
     for run in runs:
         by_slope.setdefault(run.settings.alibi_slope, []).append(100 * run.score.share)
     perfect = [slope_words(slope) for slope in SLOPES if min(by_slope.get(slope, [0])) == 100]
-    first = f"Every answer right with slope {', '.join(perfect)}." if perfect else ""
+    first = f"Every answer right with slopes {', '.join(perfect)}." if perfect else ""
     others = [
         f"{slope_words(slope)}: {between(min(shares), max(shares), '{:.1f}', ' %')}"
         for slope, shares in sorted(by_slope.items())

@@ -49,7 +49,7 @@ def run_points(runs: Sequence[OrderRun], series: OrderSeries) -> pd.DataFrame:
         }
         for run in runs
     ]
-    words = f"ceiling without positions {order_ceiling(task.n_times)} = {ceiling:.1f} %"
+    words = f"ceiling {_exactly(task.n_times)}{ceiling:.1f} %"
     rows.append(
         {
             "Mark": "ceiling",
