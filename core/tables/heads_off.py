@@ -7,6 +7,7 @@ import pandas as pd
 
 from core.ablation_scores import SOLVED
 from core.many_heads import Answered, Case, HeadsRun, of_case
+from core.tables.many_heads import count_runs
 
 ANSWERS = ("both", "first", "second")
 ALL_ON = "all heads on"
@@ -102,13 +103,16 @@ def off_sentence(runs: Sequence[HeadsRun], case: Case) -> str:
         for run in mine
     )
     words = (
-        f"Heads that cost at least one percentage point when switched off, in {len(mine)} runs: "
+        f"Heads that cost at least one percentage point when switched off, in "
+        f"{count_runs(len(mine))}: "
         f"{_range(min(needed), max(needed))} of {case.n_heads}."
     )
     if case.n_heads == 2:
-        words += f" In {one_each} of {len(mine)} runs each head carries one of the two answers."
+        words += (
+            f" In {one_each} of {count_runs(len(mine))} each head carries one of the two answers."
+        )
     elif case.n_heads > 2:
-        words += f" In {spare} of {len(mine)} runs some head can go and 99 % stay right."
+        words += f" In {spare} of {count_runs(len(mine))} some head can go and 99 % stay right."
     return words
 
 

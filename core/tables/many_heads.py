@@ -36,6 +36,15 @@ def label(case: Case) -> str:
     return f"{heads}, smallest first" if case.order == "smallest first" else heads
 
 
+def count_runs(count: int) -> str:
+    """Write a number of runs.
+
+    >>> count_runs(1), count_runs(5)
+    ('1 run', '5 runs')
+    """
+    return "1 run" if count == 1 else f"{count} runs"
+
+
 def run_points(runs: Sequence[HeadsRun], settings: ManyHeadsSettings) -> pd.DataFrame:
     """Return a row for every mark of the chart: each run, chance, and the ceiling of one head."""
     n_values = settings.train.n_values
@@ -158,7 +167,9 @@ def progress_sentence(runs: Sequence[HeadsRun], settings: ManyHeadsSettings) -> 
         parts.append(f"At least 99 % in every run: {'; '.join(reached)}.")
     broken = sum(run.diverged is not None for run in runs)
     if broken:
-        parts.append(f"Stopped early, as the loss was no longer a finite number: {broken} runs.")
+        parts.append(
+            f"Stopped early, as the loss was no longer a finite number: {count_runs(broken)}."
+        )
     return " ".join(part for part in parts if part)
 
 
@@ -191,12 +202,12 @@ def control_sentence(runs: Sequence[HeadsRun], task: TwoFactsSettings) -> str:
     return (
         f"Asked for them smallest first, one head answered "
         f"{_shares(min(shares), max(shares))} of {_of_what(task)} right, in "
-        f"{len(mine)} runs."
+        f"{count_runs(len(mine))}."
     )
 
 
 def scored_sentence(settings: ManyHeadsSettings) -> str:
-    """Say what the runs were scored on, and what the table's last column means."""
+    """Say what the runs were scored on, and what 99 % means there."""
     task = settings.train
     if scored_exactly(task):
         scored = (
@@ -279,7 +290,7 @@ def _against(runs: Sequence[HeadsRun], ceiling: Fraction) -> str:
     """Say how the runs lie against the ceiling: exactly if nothing was sampled."""
     if all(run.exact for run in runs):
         exactly = sum(_at(run, ceiling) for run in runs)
-        return f", met exactly by {exactly} of {len(runs)} runs"
+        return f", met exactly by {exactly} of {count_runs(len(runs))}"
     total = add_up(run.whole.both for run in runs)
     return f", and all runs together lie {in_errors(distance_in_errors(total, ceiling))} it"
 
