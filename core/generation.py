@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike
 from core.attention import Floats, attention, softmax_rows
 from core.row_blocks import attention_by_row_blocks
 
-WHOLE, LAST_ROW, CACHE = "whole head again", "keys and values again", "key–value cache"
+WHOLE, LAST_ROW, CACHE = "whole head again", "K and V again", "key–value cache"
 AT_ONCE = "all at once"
 METHODS = (WHOLE, LAST_ROW, CACHE, AT_ONCE)
 """Three ways to get one more output, and the way all n are got when their tokens are known."""

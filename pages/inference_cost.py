@@ -69,6 +69,10 @@ st.markdown(
     "matrices."
 )
 st.fragment(parts.show_work, run_every=every)(visit)
+with st.expander("The formulas, and a count by loops over single numbers"):
+    st.markdown(parts.COUNTED_WORDS)
+    counted = tables.counted_table()
+    show_table(counted, key="decode_counted", display=counted)
 
 st.subheader("What does a model have to keep?", anchor=False)
 st.markdown(

@@ -8,9 +8,10 @@ from core.kv_cache import SHARINGS
 from core.tables.inference_cost import POSITIONS, WORK_DOMAIN
 from core.tables.kv_cache import CONTEXTS
 
-TIME_DOMAIN = [1e-4, 1e4]  # ms for one output
-MEMORY_DOMAIN = [1e-6, 1e5]  # GiB
-HEIGHT = 400  # pixels; taller than other charts, as slopes are read off it
+TIME_DOMAIN = [3e-4, 3e3]  # ms for one output
+MEMORY_DOMAIN = [1e-5, 1e7]  # GiB
+LEGEND = 60  # pixels that two rows of a legend take from a chart's height
+HEIGHT = 400 + LEGEND  # pixels; taller than other charts, as slopes are read off it
 _SHAPES = ["circle", "triangle-up", "square", "diamond"]
 _IN_WORDS = (
     "datum.value >= 1e9 ? format(datum.value / 1e9, ',') + ' billion' : "
@@ -64,7 +65,7 @@ def work() -> alt.TopLevelMixin:
             title="Multiply-adds for one output",
             scale=alt.Scale(type="log", domain=list(WORK_DOMAIN), nice=False),
             axis=alt.Axis(
-                values=[10.0**power for power in range(3, 12)],
+                values=[10.0**power for power in range(3, 11)],
                 labelExpr=_IN_WORDS,
                 labelOverlap=True,
             ),
@@ -81,13 +82,12 @@ def work() -> alt.TopLevelMixin:
     speeds = base.mark_line(
         strokeDash=[2, 3], strokeWidth=1, color=COLOURS["n²"], clip=True
     ).encode(detail="Method:N")
-    # One label a line, where it crosses the middle of the chart or leaves it.
-    labels = (
-        base.transform_filter("datum.Kind == 'speed' && datum['Multiply-adds'] < 1e4")
-        .transform_calculate(at="min(3e9, 5e2 * datum['Speed (billion/s)'] * 1e6)")
-        .transform_calculate(high="1000 * datum.at / datum['Speed (billion/s)'] / 1e9")
-        .mark_text(align="right", baseline="bottom", dx=-6, dy=-2, color=COLOURS["n²"])
-        .encode(x="at:Q", y="high:Q", text="Method:N")
+    # Slow lines are named where they begin, at the left, and fast ones near their right end.
+    slow = _named(base, f"{WORK_DOMAIN[0]}").mark_text(
+        align="left", baseline="top", dx=8, dy=2, color=COLOURS["n²"]
+    )
+    fast = _named(base, "datum['Speed (billion/s)'] < 5 ? 0 : 1e10").mark_text(
+        align="right", baseline="bottom", dx=-4, dy=-4, color=COLOURS["n²"]
     )
     lines = (
         base.mark_line(strokeWidth=1.5, clip=True)
@@ -100,7 +100,7 @@ def work() -> alt.TopLevelMixin:
         .transform_filter("datum.Kind == 'measured'")
     )
     return alt.layer(
-        speeds.transform_filter("datum.Kind == 'speed'"), labels, lines, points, data=no_data()
+        speeds.transform_filter("datum.Kind == 'speed'"), slow, fast, lines, points, data=no_data()
     ).properties(height=HEIGHT, width="container")
 
 
@@ -117,18 +117,17 @@ def memory() -> alt.TopLevelMixin:
             "Memory (GiB):Q",
             title="Memory of the cache (GiB)",
             scale=alt.Scale(type="log", domain=MEMORY_DOMAIN, nice=False),
-            axis=alt.Axis(values=[10.0**power for power in range(-6, 6)], format=",~g"),
+            axis=alt.Axis(values=[10.0**power for power in range(-5, 8)], format=",~g"),
         ),
         color=alt.Color(
             "Sharing:N",
-            title="Key–value heads",
             scale=colour_scale(*SHARINGS),
-            legend=alt.Legend(orient="top"),
+            legend=_lines_legend(),
         ),
         strokeDash=alt.StrokeDash(
             "Sharing:N",
             scale=alt.Scale(domain=list(SHARINGS), range=[[7, 4], [1, 0], [2, 3]]),
-            title="Key–value heads",
+            legend=_lines_legend(),
         ),
         tooltip=[
             "Sharing:N",
@@ -142,7 +141,18 @@ def memory() -> alt.TopLevelMixin:
         "datum.Kind == 'context'"
     )
     return alt.layer(lines, chosen, data=no_data()).properties(
-        height=CHART_HEIGHT, width="container"
+        height=CHART_HEIGHT + LEGEND, width="container"
+    )
+
+
+def _named(base: alt.Chart, at: str) -> alt.Chart:
+    """Return the place of each speed's name on its line, at these multiply-adds if on the chart."""
+    return (
+        base.encode(x="at:Q", y="high:Q", text="Method:N")
+        .transform_filter(f"datum.Kind == 'speed' && datum['Multiply-adds'] == {WORK_DOMAIN[0]}")
+        .transform_calculate(at=at)
+        .transform_calculate(high="datum.at / datum['Speed (billion/s)'] / 1e6")
+        .transform_filter(f"{TIME_DOMAIN[0]} < datum.high && datum.high < {TIME_DOMAIN[1]}")
     )
 
 
@@ -151,19 +161,27 @@ def _time(title: str) -> alt.Y:
         "Time (ms):Q",
         title=title,
         scale=alt.Scale(type="log", domain=TIME_DOMAIN, nice=False),
-        axis=alt.Axis(values=[10.0**power for power in range(-4, 5)], format=",~g"),
+        axis=alt.Axis(values=[10.0**power for power in range(-3, 4)], format=",~g"),
     )
 
 
 def _method() -> alt.Color:
-    return alt.Color(
-        "Method:N", scale=colour_scale(*METHODS), legend=alt.Legend(orient="top", title=None)
-    )
+    return alt.Color("Method:N", scale=colour_scale(*METHODS), legend=_legend())
 
 
 def _shape() -> alt.Shape:
     return alt.Shape(
         "Method:N",
         scale=alt.Scale(domain=list(METHODS), range=_SHAPES),
-        legend=alt.Legend(orient="top", title=None),
+        legend=_legend(),
+    )
+
+
+def _legend() -> alt.Legend:
+    return alt.Legend(orient="top", title=None, columns=2)
+
+
+def _lines_legend() -> alt.Legend:
+    return alt.Legend(
+        orient="top", title="Key–value heads", columns=2, symbolType="stroke", symbolStrokeWidth=3
     )

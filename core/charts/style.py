@@ -56,7 +56,7 @@ COLOURS = {
     "first right": "#17917a",
     "second right": "#b8569b",
     "whole head again": "#bf6b10",
-    "keys and values again": "#8d68c9",
+    "K and V again": "#8d68c9",
     "key–value cache": "#3b7dd8",
     "all at once": "#17917a",
     "one for each head": "#bf6b10",

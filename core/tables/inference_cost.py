@@ -8,13 +8,22 @@ import pandas as pd
 
 from core.decode_agreement import Agreement
 from core.decode_cost import DecodeSnapshot
-from core.generation import AT_ONCE, CACHE, LAST_ROW, METHODS, WHOLE
+from core.generation import AT_ONCE, CACHE, LAST_ROW, METHODS, WHOLE, draw_writer
+from core.generation_by_hand import by_hand
 from core.generation_work import intensity, multiply_adds, per_token
 from core.pattern_memory import in_binary_units
+from core.row_blocks import BLOCK_SIZE
 
 POSITIONS = tuple(2**i for i in range(12))  # tokens; the axis of the charts
-SPEEDS = (0.01, 0.1, 1.0, 10.0, 100.0)  # billions of multiply-adds a second; lines in a chart
-WORK_DOMAIN = (1e3, 1e11)  # multiply-adds for one output
+SPEEDS = (0.1, 1.0, 10.0, 100.0)  # billions of multiply-adds a second; lines in a chart
+WORK_DOMAIN = (1e3, 3e10)  # multiply-adds for one output
+COUNTED = (12, 8, 4)  # tokens, d_model and d_k of the run that loops count
+FORMULAS = {
+    WHOLE: "3 · n · d_model · d_k + 2 · n · n · d_k",
+    LAST_ROW: "(2 · n + 1) · d_model · d_k + 2 · n · d_k",
+    CACHE: "3 · d_model · d_k + 2 · n · d_k",
+    AT_ONCE: "3 · n · d_model · d_k + 2 · (scores in its row blocks) · d_k, for n outputs",
+}
 _GIGA = 1e9
 
 
@@ -47,7 +56,7 @@ def work_points(snapshot: DecodeSnapshot | None) -> pd.DataFrame:
         rows.append(("measured", timing.method, timing.n, work, 1000 * timing.fastest, speed))
     for speed in SPEEDS:
         rows += [
-            ("speed", f"{speed:g} billion a second", None, work, 1000 * work / speed / _GIGA, speed)
+            ("speed", f"{speed:g} billion/s", None, work, 1000 * work / speed / _GIGA, speed)
             for work in WORK_DOMAIN
         ]
     columns = ["Kind", "Method", "Tokens", "Multiply-adds", "Time (ms)", "Speed (billion/s)"]
@@ -115,6 +124,25 @@ def work_table_in_words(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def counted_table() -> pd.DataFrame:
+    """Return each method's formula beside a count by loops over single numbers, for one run."""
+    n, d_model, d_k = COUNTED
+    rng = np.random.default_rng(0)
+    writer = draw_writer(d_model, d_k, rng)
+    x = rng.standard_normal((n, d_model))
+    return pd.DataFrame(
+        [
+            {
+                "Method": method,
+                "Multiply-adds of a run": formula,
+                "By formula": multiply_adds(method, n, d_model, d_k),
+                "Counted": by_hand(method, x, writer, block_size=BLOCK_SIZE).multiply_adds,
+            }
+            for method, formula in FORMULAS.items()
+        ]
+    )
+
+
 def agreement_table(agreements: tuple[Agreement, ...]) -> pd.DataFrame:
     """Return how far each way's outputs are from the full head's."""
     return pd.DataFrame(
@@ -171,6 +199,22 @@ def progress_sentence(snapshot: DecodeSnapshot | None) -> str:
         return "Measuring now: first, whether all outputs are the same."
     run, n_repeats = snapshot.run, snapshot.settings.n_repeats
     return f"Measuring now: {run.method} at {run.n:,} tokens, repeat {run.repeat} of {n_repeats}."
+
+
+def clock_sentence(snapshot: DecodeSnapshot | None) -> str:
+    """Say which time is measured, and what the dashed lines are."""
+    dashed = (
+        "Dashed: the counted multiply-adds of the first three ways, at the highest speed any run "
+        "here reached."
+    )
+    if snapshot is None:
+        return dashed
+    if snapshot.processor_time:
+        return f"Processor time: what other programs took in between is left out. {dashed}"
+    return (
+        "Time by the clock: what other programs took in between is counted, and falls on long runs "
+        f"more often than on short ones. {dashed}"
+    )
 
 
 def time_sentence(snapshot: DecodeSnapshot | None) -> str:

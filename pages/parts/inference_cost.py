@@ -104,10 +104,15 @@ WHY = (
     "read."
 )
 
+COUNTED_WORDS = (
+    f"For {tables.COUNTED[0]} tokens, d_model {tables.COUNTED[1]} and d_k {tables.COUNTED[2]}. A "
+    "row block holds up to 128 rows and makes every score up to its last row."
+)
+
 LIMITS = (
-    "The times depend on this machine and on who else uses it: another visitor, another program or "
-    "this page drawing itself can double a run. Every repeat is shown; lines and ratios use the "
-    "fastest.",
+    "The times are this machine's. Other programs, other visitors and this page drawing itself "
+    "still share its memory and wear on a run, even where only processor time is counted. Every "
+    "repeat is shown; lines and ratios use the fastest.",
     "One small head on one core. Its matrices and its cache fit into the processor's own memory, "
     "so waiting for memory shows little here. In a large model every token written alone fetches "
     "all matrices from main memory, and one at a time falls further behind.",
@@ -150,10 +155,7 @@ def show_times(visit: DecodeVisit) -> None:
         "head run again, with keys and values made again, with the key–value cache, and with all "
         "tokens at once. Points are runs, lines join the fastest, dashed lines are counted work.",
     )
-    st.caption(
-        "Dashed: the counted multiply-adds of the first three, at the highest speed any run here "
-        "reached."
-    )
+    st.caption(tables.clock_sentence(snapshot))
     if snapshot:
         st.caption(whose_sentence(snapshot.started, visit.asked))
         growth = tables.growth_table(snapshot)
