@@ -9,8 +9,11 @@ A variant is the model with something taken away:
 * keys_without_values: everything is trained, but a pair's key vector sees only its key embedding.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
+from types import MappingProxyType
+from typing import ClassVar
 
 from core.optimisers import OPTIMISERS
 from core.recall import ModelShape
@@ -24,20 +27,25 @@ _FROZEN = {
     "frozen_query": ("W_Q",),
 }
 
-_LIMITS = {
-    "n_pairs": (1, 16),
-    "n_keys": (1, 32),
-    "n_values": (2, 32),
-    "d_model": (1, 128),
-    "d_k": (1, 128),
-    "batch_size": (1, 1024),
-    "n_steps": (0, 10_000),
-}
+LIMITS = MappingProxyType(
+    {
+        "n_pairs": (1, 16),
+        "n_keys": (1, 32),
+        "n_values": (2, 32),
+        "d_model": (1, 128),
+        "d_k": (1, 128),
+        "batch_size": (1, 1024),
+        "n_steps": (0, 10_000),
+    }
+)
+"""The lowest and the highest value of each whole number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings:
     """Everything that determines a training run. The defaults are the article's task."""
+
+    limits: ClassVar[Mapping[str, tuple[int, int]]] = LIMITS  # a subclass may have others
 
     n_pairs: int = 3  # key–value pairs in a sequence, 1 … 16 and at most n_keys
     n_keys: int = 8  # different keys, 1 … 32
@@ -54,7 +62,7 @@ class TrainSettings:
     float_type: str = "float32"  # one of FLOAT_TYPES; float64 is for checks
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _LIMITS.items():
+        for name, (low, high) in self.limits.items():
             value = getattr(self, name)
             if not _is_whole(value) or not low <= value <= high:
                 raise ValueError(

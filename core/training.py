@@ -6,7 +6,7 @@ same numbers and see the same sequences, and a short run is the beginning of a l
 """
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,15 +107,22 @@ def train_steps(settings: TrainSettings) -> Generator[Checkpoint, None, TrainRes
             yield piece
 
 
-def train_pieces(settings: TrainSettings) -> Generator[Checkpoint | None, None, TrainResult]:
-    """Train like `train_steps`, and yield None wherever others may have a turn in between."""
+def train_pieces(
+    settings: TrainSettings, steps: Iterable[int] | None = None
+) -> Generator[Checkpoint | None, None, TrainResult]:
+    """Train like `train_steps`, and yield None wherever others may have a turn in between.
+
+    Args:
+        settings: what determines the run. Its checkpoints do not.
+        steps: which get a checkpoint, rising from 0 to the last; `checkpoint_steps` when None.
+    """
     start_rng, batch_rng, test_rng = np.random.default_rng(settings.seed).spawn(3)
     run = _Run(settings, start(settings, start_rng), batch_rng)
     test = _draw(settings, 1, N_TEST, test_rng)[0]
     checkpoints: list[Checkpoint] = []
     diverged = None
     piece_steps = max(1, PIECE_SEQUENCES // settings.batch_size)
-    for step in checkpoint_steps(settings.n_steps):
+    for step in checkpoint_steps(settings.n_steps) if steps is None else steps:
         finite = True
         while finite and run.step < step:
             finite = run.advance_to(min(step, run.step + piece_steps))

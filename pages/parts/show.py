@@ -41,6 +41,7 @@ def show_chart(
     key: str,
     says: str,
     alt_text: str,
+    on_click: Callable[[], None] | None = None,
 ) -> None:
     """Draw a chart whose specification stays constant while its data change.
 
@@ -52,10 +53,19 @@ def show_chart(
         says: one live sentence, what the chart shows now. It stands beside the chart because a
             changing title or text alternative would remount it.
         alt_text: the constant text alternative: what is drawn, and on which axes.
+        on_click: called before the next run when the chart's own selection changes; it is then
+            found in the session's state under ``key``.
     """
     name = f"{make.__module__}.{make.__qualname__}"
     specification = _spec_of(make, name, args, large=presenting())
-    st.vega_lite_chart(frame, specification, key=key, alt=alt_text, width="stretch")
+    st.vega_lite_chart(
+        frame,
+        specification,
+        key=key,
+        alt=alt_text,
+        width="stretch",
+        on_select=on_click or "ignore",
+    )
     st.markdown(says)
 
 

@@ -1,0 +1,193 @@
+"""Does it scale? More pairs than d_k, longer sequences, more keys: a map, and any cell again."""
+
+import streamlit as st
+
+from core.charts import scale as charts
+from core.circle_head import circle_head
+from core.recall_at_scale import (
+    KEYS_PER_PAIR,
+    PAIRS,
+    WIDTHS,
+    ScaleSettings,
+    cell_runs,
+    run_steps,
+    score_at_scale,
+)
+from core.recall_map import N_SEEDS
+from core.tables import scale as tables
+from core.training import train_pieces
+from pages import close_page, open_page
+from pages.parts import scale as parts
+from pages.parts.controls import AnyControl, Choice, Slider, draw, settings_from
+from pages.parts.glossary import glossary
+from pages.parts.lesson import Choose, ask, compare, try_this
+from pages.parts.series import POLL_SECONDS, followed, start
+from pages.parts.show import show_chart, show_limits, show_source, show_table
+
+CELL = (
+    Choice(key="n_pairs", label="Pairs in a sequence", options=PAIRS, default=16, kind="slider"),
+    Choice(key="d_k", label="d_k (numbers in a query)", options=WIDTHS, default=4, kind="slider"),
+    Choice(
+        key="keys_per_pair",
+        label="Different keys for each pair",
+        options=KEYS_PER_PAIR,
+        default=2,
+        kind="radio",
+        help="The keys to draw from: this many times the pairs of a sequence.",
+    ),
+)
+TRAINING = (
+    Slider(key="n_steps", label="Steps", low=100, high=10_000, default=3000, step=100),
+    Choice(
+        key="learning_rate",
+        label="Learning rate (no unit)",
+        options=(0.0003, 0.001, 0.003, 0.01, 0.03, 0.1),
+        default=0.003,
+        kind="slider",
+    ),
+    Slider(key="d_model", label="d_model (numbers in an embedding)", low=1, high=128, default=64),
+    Slider(key="seed", label="Seed", low=0, high=99, default=0, help="The first of the seeds."),
+)
+CONTROLS: tuple[AnyControl, ...] = (
+    *CELL,
+    Choice(
+        key="shows",
+        label="The map shows",
+        options=tuple(tables.SHOWN),
+        default="accuracy",
+        kind="radio",
+        help="How often the answer is right, or how often the asked key's pair has the highest "
+        "weight of all pairs.",
+    ),
+    *TRAINING,
+    Slider(key="n_seeds", label="Seeds (runs of the cell)", low=1, high=5, default=N_SEEDS),
+)
+
+WHY = (
+    "A query has to fit its own key better than the others. It need not be unrelated to them, and "
+    "d_k numbers have room for many more directions than d_k."
+)
+
+PREDICTION = Choose(
+    question="128 keys, and a sequence holds 64 of them, each with a value. How many numbers must "
+    "a query have before the trained head answers 99 % right?",
+    answers=(
+        "128: one for each key",
+        "64: one for each pair in the sequence",
+        "Between 4 and 16",
+        "2 are enough",
+    ),
+)
+
+page = open_page("pages/scale.py")
+glossary(
+    *("key, k, K", "value, v, V", "query, q, Q", "score", "weight", "accuracy", "chance"),
+    *("ceiling", "d_k", "d_model", "seed", "learning rate", "Adam, SGD"),
+)
+st.markdown(
+    "The recall task again: pairs of a key and a value, then one of the keys. Now with up to 64 "
+    "pairs, 256 keys, and as little as one number in a query. The map was measured beforehand; "
+    "click a cell to train it again here."
+)
+
+left, right = st.columns([1, 2], gap="large")
+with left:
+    values = draw(CONTROLS, first=4)
+    n_pairs, d_k, keys_per_pair = (values[control.key] for control in CELL)
+    task = settings_from(
+        ScaleSettings,
+        CONTROLS,
+        {control.key: values[control.key] for control in TRAINING}
+        | {"n_pairs": n_pairs, "n_keys": keys_per_pair * n_pairs, "d_k": d_k},
+    )
+    runs = cell_runs(task, n_pairs, d_k, keys_per_pair, values["n_seeds"])
+
+with right:
+    waiting = ask(page.title, PREDICTION, CONTROLS, values)
+if waiting:
+    close_page(page.path)
+    st.stop()
+
+if parts.wanted():
+    start(parts.CELL, runs, run_steps)
+series = followed(parts.CELL, lambda kept: kept.settings == runs)
+live = series is not None and series.live
+
+with right:
+    parts.show_map(values, CONTROLS)
+    compare(page.title, tables.result_sentence(), WHY)
+    st.button(
+        f"Run this cell: {n_pairs} pairs, d_k = {d_k}",
+        key="run_cell",
+        on_click=start,
+        args=(parts.CELL, runs, run_steps),
+        width="stretch",
+    )
+    st.fragment(parts.show_cell, run_every=POLL_SECONDS if live else None)(
+        series, runs, polling=live
+    )
+try_this(
+    CONTROLS,
+    ("64 pairs, d_k = 8: eight pairs a number", {"n_pairs": 64, "d_k": 8}),
+    ("One number: what stops it at 25 %?", {"n_pairs": 4, "d_k": 1}),
+    ("d_k too small, or too few steps?", {"n_pairs": 32, "d_k": 4, "n_steps": 10_000}),
+    ("d_model = 4: is it the embedding?", {"n_pairs": 16, "d_k": 16, "d_model": 4}),
+)
+
+st.subheader("How small may d_k be?", anchor=False)
+st.markdown(
+    "The same map as lines: one for each number of pairs, yours in colour, its bar from the lowest "
+    "to the highest seed. The table lists the smallest d_k on the map from which on all seeds "
+    "reach 99 %."
+)
+show_chart(
+    charts.by_width,
+    tables.by_width(keys_per_pair, n_pairs),
+    key="by_width",
+    says=f"In colour: {n_pairs} pairs of {keys_per_pair * n_pairs} keys.",
+    alt_text="Lines: mean accuracy over d_k for each number of pairs, with chance and the ceiling "
+    "for equal weights.",
+)
+smallest = tables.smallest_widths()
+show_table(smallest, key="smallest", display=tables.smallest_widths_in_words(smallest))
+st.markdown("\n".join(f"- {line}" for line in tables.findings()))
+
+st.subheader("Out of room, or not found?", anchor=False)
+st.markdown(
+    "A head with two numbers in a query, its matrices written down instead of trained: the keys "
+    "lie evenly on a circle, and each fits itself best. It answers the sequences that the trained "
+    "heads of seed 0 were scored on."
+)
+written = parts.written_down(task.n_values, keys_per_pair)
+show_table(written, key="written_down", display=tables.written_down_in_words(written))
+st.markdown(tables.written_down_sentence(written))
+
+with st.expander("The map and all shipped runs as tables"):
+    show_table(tables.map_grid(keys_per_pair), key="recall_map", height=230)
+    show_table(tables.run_list(), key="recall_at_scale", height=300)
+
+st.subheader("What others measured", anchor=False)
+st.markdown(
+    "Arora et al. 2023 (“Zoology”) train small language models on a recall task with several "
+    "questions, 4 to 64 pairs in 64 to 512 tokens, and 8,192 different tokens. As sequences grow, "
+    "models of gated convolutions need more width; attention does not. On this page the pairs "
+    "grow sixteen times, and the d_k that is needed a few times: the table above says how often."
+)
+
+show_limits(
+    (
+        "One head, one layer, no positions: a pair is one token here. In Zoology key and value are "
+        "two tokens and several questions are asked, of models with two layers.",
+        "At most 64 pairs and 256 keys, where Zoology has thousands of tokens to tell apart.",
+        "One optimiser, one learning rate and 3,000 steps for every cell. A cell below 99 % may "
+        "need more steps or another rate: it shows what this training found, not what is possible.",
+        "d_k is also the number of numbers in a value here. With d_k = 1 the values are in each "
+        "other's way, too; “match on top” looks at the keys alone.",
+        "No recurrent model was trained, so the comparison with those is Zoology's, not this "
+        "page's.",
+        "The same settings give the same numbers on the same machine. On another, a solved cell "
+        "may move by up to 2 points, and a cell on the edge by more.",
+    )
+)
+show_source(train_pieces, score_at_scale, circle_head)
+close_page(page.path)

@@ -1,0 +1,172 @@
+"""The tables and charts of recall at scale show what was shipped and what was run, and no more."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.ablation import uniform_ceiling
+from core.ablation_scores import Score
+from core.charts import scale as charts
+from core.charts.style import spec
+from core.recall_at_scale import PAIRS, WIDTHS, ScaleRun, ScaleSettings, cell_runs
+from core.recall_map import shipped_cell
+from core.tables import scale as tables
+
+RUNS = cell_runs(ScaleSettings(), 16, 2, 2, 3)
+
+
+def fresh_like(settings, *, off=0):
+    """A run that gave what was shipped for these settings, but for so many answers."""
+    shipped = tables.shipped_like(settings)
+    score = Score(right=shipped.score.right - off, total=shipped.score.total)
+    return ScaleRun(
+        settings=settings,
+        score=score,
+        match_on_top=shipped.match_on_top,
+        weight_on_match=shipped.weight_on_match,
+        curve=((0, 0.1), (3000, score.share)),
+        diverged=None,
+    )
+
+
+def test_the_map_has_every_cell_with_the_means_of_the_file():
+    cells = tables.map_cells(2, "accuracy", (16, 4))
+    assert list(zip(cells["Pairs"], cells["d_k"], strict=True)) == [
+        (n_pairs, d_k) for n_pairs in PAIRS for d_k in WIDTHS
+    ]
+    for cell in cells.to_dict("records"):
+        shares = [100 * run.score.share for run in shipped_cell(cell["Pairs"], cell["d_k"], 2)]
+        assert cell["Accuracy (%)"] == pytest.approx(sum(shares) / 3)
+        assert cell["Shown"] == cell["Accuracy (%)"]
+        assert (cell["Lowest seed (%)"], cell["Highest seed (%)"]) == (min(shares), max(shares))
+        assert cell["Keys"] == 2 * cell["Pairs"]
+        assert cell["Fresh sequences"] == 6000
+        expected = 100 * float(uniform_ceiling(cell["Pairs"], 8))
+        assert cell["Ceiling, equal weights (%)"] == expected
+    assert cells[cells["Chosen"]][["Pairs", "d_k"]].to_numpy().tolist() == [[16, 4]]
+
+
+def test_the_map_can_show_the_weights_instead():
+    cells = tables.map_cells(4, "match on top", (4, 1))
+    assert (cells["Shown"] == cells["Match on top (%)"]).all()
+    assert not (cells["Shown"] == cells["Accuracy (%)"]).all()
+
+
+def test_the_grid_is_the_map():
+    grid = tables.map_grid(2)
+    assert grid["Pairs"].tolist() == list(PAIRS)
+    cells = tables.map_cells(2, "accuracy", (0, 0)).set_index(["Pairs", "d_k"])
+    assert grid.loc[2, "d_k = 3: accuracy (%)"] == cells.loc[(16, 3), "Accuracy (%)"]
+    assert len(grid.columns) == 2 + len(WIDTHS)
+
+
+def test_the_smallest_width_is_where_all_wider_ones_are_solved_too():
+    for row in tables.smallest_widths().to_dict("records"):
+        n_pairs, keys_per_pair = row["Pairs"], row["Keys"] // row["Pairs"]
+        width = row["Smallest d_k that every seed solves"]
+        solved = {
+            d_k: all(run.score.share >= 0.99 for run in shipped_cell(n_pairs, d_k, keys_per_pair))
+            for d_k in WIDTHS
+        }
+        assert all(solved[d_k] for d_k in WIDTHS if d_k >= width)
+        narrower = [d_k for d_k in WIDTHS if d_k < width]
+        assert not narrower or not solved[narrower[-1]]
+        assert row["Pairs ÷ d_k"] == n_pairs / width
+
+
+def test_the_findings_count_what_the_file_holds():
+    crowded, narrow, control = tables.findings()
+    cells = [(p, d, k) for p in PAIRS for d in WIDTHS for k in (2, 4) if p > d > 1]
+    solved = [cell for cell in cells if min(run.score.share for run in shipped_cell(*cell)) >= 0.99]
+    assert f"of {len(cells)} cells" in crowded
+    assert f" {len(solved)} are solved" in crowded
+    assert 0 < len(solved) < len(cells)
+    assert "1/4 = 25 %" in narrow
+    assert "in 30 runs" in control
+
+
+def test_the_cell_s_table_puts_both_numbers_of_a_seed_beside_each_other():
+    fresh = [fresh_like(RUNS[0], off=4)]
+    table = tables.cell_table((*RUNS, replace(RUNS[0], seed=9)), fresh)
+    assert table["Seed"].tolist() == [0, 1, 2, 9]
+    shipped = 100 * shipped_cell(16, 2, 2)[0].score.share
+    assert table.loc[0, "Shipped: accuracy (%)"] == shipped
+    assert table.loc[0, "On this server: accuracy (%)"] == pytest.approx(shipped - 0.2)
+    assert table["On this server: accuracy (%)"].isna().tolist() == [False, True, True, True]
+    assert table["Shipped: accuracy (%)"].isna().tolist() == [False, False, False, True]
+    words = tables.cell_table_in_words(table)
+    assert words.loc[3, "Shipped: accuracy (%)"] == "–"
+    assert words.loc[0, "Shipped: accuracy (%)"] == f"{shipped:.2f}"
+
+
+def test_the_sentence_says_whether_the_shipped_numbers_came_out_again():
+    same = [fresh_like(settings) for settings in RUNS]
+    assert tables.again_sentence(same) == (
+        "3 of 3 runs with the shipped settings gave the shipped accuracy exactly."
+    )
+    off = tables.again_sentence([same[0], fresh_like(RUNS[1], off=30)])
+    assert "1 of 2 runs" in off
+    assert "the largest difference is 1.50 points" in off
+    longer = replace(same[0], settings=replace(RUNS[0], n_steps=6000))
+    assert "not the shipped ones" in tables.again_sentence([longer])
+    assert "not been run" in tables.again_sentence([])
+
+
+def test_the_shipped_numbers_carry_their_day_and_machine():
+    sentence = tables.shipped_sentence(RUNS[0])
+    run = shipped_cell(16, 2, 2)[0]
+    assert run.measured in sentence
+    assert run.machine in sentence
+    assert "3,000 steps" in sentence
+
+
+def test_a_run_that_diverged_says_so():
+    broken = replace(fresh_like(RUNS[0]), diverged="The loss stopped being a finite number.")
+    assert "finite" in tables.curve_sentence([broken], RUNS[0])
+
+
+def test_the_curve_has_every_checkpoint_and_both_levels():
+    frame = tables.curve([fresh_like(RUNS[0])], RUNS[0])
+    assert frame["Mark"].tolist() == ["run", "run", "chance", "ceiling"]
+    assert frame["Accuracy (%)"].tolist()[2:] == [12.5, 100 * float(uniform_ceiling(16, 8))]
+
+
+def test_the_lines_mark_the_chosen_pairs_alone():
+    frame = tables.by_width(2, 32)
+    cells = frame[frame["Mark"] == "cell"]
+    assert set(cells[cells["Chosen"].astype(bool)]["Pairs"]) == {32}
+    assert len(cells) == len(PAIRS) * len(WIDTHS)
+    levels = frame[frame["Mark"] != "cell"].set_index("Mark")["Accuracy (%)"]
+    assert levels["ceiling"] == 100 * float(uniform_ceiling(32, 8))
+
+
+def test_the_written_down_table_and_its_sentence_agree():
+    table = tables.written_down(8, 4)
+    assert (table["Written down, d_k = 2: accuracy (%)"] == 100).all()
+    trained = table["Trained, d_k = 2: accuracy (%)"]
+    assert f"from {trained.iloc[0]:.1f} % to {trained.iloc[-1]:.1f} %" in (
+        tables.written_down_sentence(table)
+    )
+    assert trained.iloc[-1] < 50
+
+
+def test_the_result_names_the_smallest_width():
+    assert f"d_k = {tables.smallest_width(64, 2)} is the smallest" in tables.result_sentence()
+
+
+@pytest.mark.parametrize("args", [("recall_map",), ("by_width",), ("curves", 3000)])
+def test_charts_build_and_name_their_axes(args):
+    name, *rest = args
+    specification = spec(getattr(charts, name)(*rest))
+    assert "data" not in specification["layer"][0]
+    text = str(specification)
+    assert "Pairs in a sequence" in text or "Accuracy (%)" in text
+    assert "scheme" not in text
+
+
+def test_a_click_selects_pairs_and_d_k():
+    specification = spec(charts.recall_map())
+    layers = [specification, *specification["layer"]]
+    [param] = [p for layer in layers for p in layer.get("params", [])]
+    assert param["name"] == charts.CELL
+    assert param["select"]["fields"] == ["Pairs", "d_k"]
