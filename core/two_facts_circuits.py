@@ -138,9 +138,12 @@ def backward_heads(
     gradient: HeadsParameters,
     *,
     q: float,
-    values_in_keys: bool = False,
 ) -> None:
-    """Write every matrix's gradient of the mean `power_loss` with this q into ``gradient``."""
+    """Write every matrix's gradient of the mean `power_loss` with this q into ``gradient``.
+
+    Entries of the QK circuit that the index does not read, as those of values the scores do not
+    see, get no gradient.
+    """
     p, (H, P, twice) = parameters, tables.ov.shape
     B = index.in_logits.shape[-1]
     # Softmax and −ln p together give probability − 1 at the right answer; (1 − p^q) / q has the
@@ -156,8 +159,6 @@ def backward_heads(
     d_scores = weights * (d_weights - (weights * d_weights).sum(axis=1, keepdims=True))
     d_parts = np.broadcast_to(d_scores[:, np.newaxis], index.in_qk.shape)
     d_qk = _add_up(index.in_qk, d_parts, tables.qk.size).reshape(tables.qk.shape)
-    if not values_in_keys:
-        d_qk[:, :, p.shape.n_keys :] = 0
     d_qk *= float(1 / np.sqrt(p.shape.d_k))
 
     d_Q, d_K = d_qk @ tables.K, d_qk.swapaxes(1, 2) @ tables.Q

@@ -30,7 +30,7 @@ def heads_gradient(
     tables = head_tables(parameters, values_in_keys=values_in_keys)
     gradient = parameters.copy()
     answers = forward_heads(tables, batch)
-    backward_heads(parameters, tables, batch, answers, gradient, q=q, values_in_keys=values_in_keys)
+    backward_heads(parameters, tables, batch, answers, gradient, q=q)
     return gradient
 
 
@@ -43,8 +43,8 @@ def check_heads(
 ) -> GradientCheck:
     """Compare the backward pass with central differences, in float64, at the random start.
 
-    The loss is the one halfway from cross-entropy to what the training ends with. A parameter's row counts through the heads:
-    row r of head h is row h × d_model + r, or h × d_k + r in W_O.
+    The loss is the one halfway from cross-entropy to what the training ends with. A parameter's
+    row counts through the heads: row r of head h is row h × d_model + r, or h × d_k + r in W_O.
 
     Args:
         settings: the model, the task, the batch size, and the seed of everything drawn.

@@ -144,7 +144,6 @@ class _Run:
             answers,
             self.gradient,
             q=settings.q_at(self.step),
-            values_in_keys=settings.values_in_keys,
         )
         self.optimiser.step(self.parameters.flat, self.gradient.flat)
         return True

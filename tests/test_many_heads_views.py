@@ -139,6 +139,18 @@ def test_a_sampled_result_says_how_far_off_in_standard_errors():
     assert summary["Runs exactly at the ceiling"][1] == 0
 
 
+def test_a_sample_is_never_exactly_at_the_ceiling():
+    """2,750 of 5,000 is the ceiling of ten values, 11/20, and a coincidence."""
+    ten = replace(TASK, n_keys=16, n_values=10)
+    right = Score(right=2750, total=5000)
+    three = Answered(both=right, first=right, second=right)
+    changes = {"settings": replace(ten, n_heads=1), "whole": three}
+    for exact in (True, False):
+        run = made_up(ONE, 0, 0, exact=exact, **changes)
+        summary = tables.case_summary([run], ManyHeadsSettings(train=ten))
+        assert summary["Runs exactly at the ceiling"][1] == int(exact)
+
+
 def test_progress_names_what_reached_99_per_cent_and_what_stopped():
     sentence = tables.progress_sentence(RUNS, CHOSEN)
     assert sentence.endswith("At least 99 % in every run: 1 head, smallest first; 2 heads.")

@@ -116,6 +116,9 @@ def test_the_scores_see_the_values_only_if_they_may(task):
     ]
     np.testing.assert_array_equal(*blind)
     assert (seeing[0] != seeing[1]).any()
+    n_keys = parameters.shape.n_keys
+    assert (head_tables(parameters).qk[:, :, n_keys:] == 0).all()
+    assert (head_tables(parameters, values_in_keys=True).qk[:, :, n_keys:] != 0).any()
 
 
 def test_batches_are_cut_from_the_same_sequences():

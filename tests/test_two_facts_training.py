@@ -7,6 +7,7 @@ import pytest
 
 import core.two_facts_training as training
 from core.training import checkpoint_steps
+from core.two_facts import sample_two_facts
 from core.two_facts_circuits import forward_heads, head_tables, index_facts
 from core.two_facts_settings import TwoFactsSettings
 from core.two_facts_training import N_TEST, fresh_facts, train, train_pieces
@@ -66,6 +67,9 @@ def test_fresh_sequences_are_none_of_the_training():
     one, other = fresh_facts(SHORT, 50), fresh_facts(replace(SHORT, seed=1), 50)
     assert (one.keys != other.keys).any()
     np.testing.assert_array_equal(one.keys, fresh_facts(SHORT, 50).keys)
+    for stream in np.random.default_rng(SHORT.seed).spawn(3):
+        used = sample_two_facts(50, 3, 8, 8, "as asked", stream)
+        assert (one.keys != used.keys).any()
 
 
 def test_the_wildest_settings_of_the_page_stay_finite():
@@ -78,12 +82,15 @@ def test_the_wildest_settings_of_the_page_stay_finite():
 
 def test_a_loss_that_is_not_finite_stops_the_run(monkeypatch):
     """No settings of the page do this, so the step is broken here."""
-    monkeypatch.setattr(training._Run, "_take_step", lambda run: run.step < 4)
-    result = train(replace(SHORT, n_steps=1000))
+    real = training._Run._take_step
+    monkeypatch.setattr(training._Run, "_take_step", lambda run: run.step < 4 and real(run))
+    result = train(replace(SHORT, n_steps=1000, goal="cross-entropy"))
     assert result.diverged == (
         "The loss stopped being a finite number at step 4; the last good checkpoint is step 2."
     )
     assert [c.step for c in result.checkpoints] == [0, 1, 2]
+    good = train(replace(SHORT, n_steps=2, goal="cross-entropy")).parameters
+    np.testing.assert_array_equal(result.parameters.flat, good.flat)
 
 
 def test_a_test_loss_that_is_not_finite_stops_the_run_too(monkeypatch):
