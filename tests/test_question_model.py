@@ -314,12 +314,16 @@ def test_a_checkpoint_is_what_the_model_does_with_the_test_sequences():
 
 
 def test_a_diverging_run_stops_with_a_sentence_at_its_last_good_checkpoint():
-    result = train(
-        QuestionSettings(optimiser="sgd", learning_rate=10.0, init_scale=10.0, n_steps=50)
-    )
-    assert "stopped being a finite number" in result.diverged
-    assert np.isfinite(result.parameters.flat).all()
+    broken = {"optimiser": "sgd", "learning_rate": 0.5, "init_scale": 1.0, "n_steps": 3000}
+    chosen = QuestionSettings(**broken, float_type="float64")
+    result = train(chosen)
+    expected = training.train(TrainSettings(**broken, float_type="float64"))
+    assert result.diverged == expected.diverged is not None
+    assert [c.step for c in result.checkpoints] == [c.step for c in expected.checkpoints]
     assert all(np.isfinite(checkpoint.loss) for checkpoint in result.checkpoints)
+    test = drawn(chosen, 2000, np.random.default_rng(0).spawn(3)[2])
+    losses = answer_all(result.parameters, chosen, test).losses
+    assert losses.mean() == pytest.approx(result.checkpoints[-1].loss)
 
 
 # Errors

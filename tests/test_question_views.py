@@ -184,6 +184,10 @@ def test_a_question_that_may_not_look_has_no_entry_of_its_own():
 def test_the_sentence_tells_a_copy_from_one_that_is_not(changed):
     said = question_scores.qk_sentence(changed[0])
     assert said.endswith("in all 8 rows the two are equal to the last digit.")
+    own_scores = changed[0].own_scores.copy()
+    own_scores[2] += 1e-12
+    nearly = replace(changed[0], own_scores=own_scores)
+    assert question_scores.qk_sentence(nearly).endswith("equal in 7 of 8 rows.")
     own = run_of(n_steps=60, question_table="own for both")
     assert question_scores.qk_sentence(own).endswith("equal in 0 of 8 rows.")
     key, itself = np.diagonal(own.qk).mean(), own.own_scores.mean()

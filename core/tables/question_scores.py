@@ -76,8 +76,7 @@ def gap_bins(groups: Sequence[tuple[str, Sequence[QuestionRun]]]) -> pd.DataFram
         gaps, counts = _gaps(runs)
         if not len(gaps):
             continue
-        # Rounding must not decide on which side of an edge a gap of exactly 0 falls.
-        inner = np.floor(np.round((gaps - LOWEST) / BIN, 9))
+        inner = np.floor((gaps - LOWEST) / BIN)
         places = np.clip(np.where(gaps < LOWEST, -1, inner), -1, len(edges) - 1).astype(int)
         sums = np.bincount(places + 1, weights=counts, minlength=len(edges) + 1)
         for place in np.flatnonzero(sums):
