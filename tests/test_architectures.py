@@ -471,6 +471,60 @@ def test_what_was_read_is_kept():
     assert fields["tie_word_embeddings"] == (True, False)
 
 
+DEFAULTS = {
+    # As the classes of transformers 5.24 have them.
+    "Mistral-7B-v0.1": {"num_key_value_heads": 8, "sliding_window": 4096},
+    "Mixtral-8x7B-v0.1": {"num_key_value_heads": 8},
+    "Qwen2.5-7B": {"num_key_value_heads": 32, "max_window_layers": 28, "sliding_window": 4096},
+    "Qwen3-30B-A3B": {"num_key_value_heads": 4, "decoder_sparse_step": 1, "mlp_only_layers": []},
+    "Qwen3-8B": {"num_key_value_heads": 32, "head_dim": 128, "attention_bias": False},
+    "Qwen1.5-MoE-A2.7B": {"num_key_value_heads": 16, "decoder_sparse_step": 1, "qkv_bias": True},
+    "Gemma-2-9B": {"num_key_value_heads": 4, "head_dim": 256, "sliding_window": 4096},
+    "Gemma-7B": {"num_key_value_heads": 16, "head_dim": 256},
+    "GPT-2 small": {"n_inner": 4 * 768, "add_cross_attention": False},
+    "GPT-NeoX-20B": {"attention_bias": True},
+    "Falcon-7B": {
+        "multi_query": True,
+        "parallel_attn": True,
+        "bias": False,
+        "new_decoder_architecture": False,
+        "ffn_hidden_size": 4 * 4544,
+    },
+    "Falcon-40B": {"num_ln_in_parallel_attn": 2, "ffn_hidden_size": 4 * 8192},
+    "Phi-2": {"qk_layernorm": False},
+    "DeepSeek-V2": {
+        "n_shared_experts": 2,
+        "q_lora_rank": 1536,
+        "moe_layer_freq": 1,
+        "first_k_dense_replace": 0,
+    },
+    "DeepSeek-V3": {
+        "n_shared_experts": 1,
+        "q_lora_rank": 1536,
+        "moe_layer_freq": 1,
+        "first_k_dense_replace": 3,
+        "attention_bias": False,
+    },
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_what_is_missing_takes_the_familys_default(name):
+    config = PRESETS[name] if name in PRESETS else PUBLISHED[name][0]
+    if name == "Qwen2.5-7B":  # whose default of 32 key-value heads wants 32 heads, and a window
+        config = config | {"num_attention_heads": 32, "use_sliding_window": True, "head_dim": 8}
+    if name == "Qwen3-8B":
+        assert DEFAULTS[name]["num_key_value_heads"] != config["num_key_value_heads"]
+    for field, value in DEFAULTS[name].items():
+        rest = {key: old for key, old in config.items() if key != field}
+        given, absent = counted(rest | {field: value}), counted(rest)
+        assert (absent.tensors, absent.windows) == (given.tensors, given.windows), field
+        assert (field, value, True) in given.fields, field
+        other = not value if isinstance(value, bool) else [1] if value == [] else 2 * (value or 1)
+        said = outcome(rest | {field: other})
+        assert said or counted(rest | {field: other}).tensors != given.tensors or "window" in field
+
+
 # Windows.
 
 
@@ -486,6 +540,20 @@ def test_windows_as_the_families_have_them():
     without = {key: v for key, v in PRESETS["Mistral-7B-v0.1"].items() if key != "sliding_window"}
     assert set(counted(without).windows) == {4096}
     assert set(counted(without | {"sliding_window": None}).windows) == {None}
+
+
+def test_windows_of_a_mixture_as_the_library_has_them():
+    config = PUBLISHED["Qwen1.5-MoE-A2.7B"][0] | {"use_sliding_window": True, "sliding_window": 9}
+    assert counted(config | {"max_window_layers": 3}).windows == (9, None, 9) + (None,) * 21
+    assert counted(config).windows == (9, None) * 12
+    later = PRESETS["Qwen3-30B-A3B"] | {"use_sliding_window": True, "sliding_window": 9}
+    assert set(counted(later).windows) == {9}
+
+
+def test_every_other_layer_may_be_a_mixture():
+    config = PUBLISHED["DeepSeek-V2-Lite"][0]
+    router = counted(config | {"moe_layer_freq": 2}).tensors
+    assert next(t.n_layers for t in router if t.meaning == "W_route, router") == 13  # 2, 4 … 26
 
 
 def test_types_of_layers_that_are_written_down_go_first():

@@ -76,11 +76,6 @@ def test_the_picture_is_the_ledgers_where_both_can_draw_a_model():
     assert set(ours["Row"]) == set(theirs["Row"])
 
 
-def test_a_part_without_a_tensor_keeps_its_row():
-    frame = tables.picture_table(read_model(read_config(preset("Falcon-7B").text)))
-    assert frame["Row"].nunique() == len(ledger_tables.PICTURE_ROWS)
-
-
 def test_every_tensor_is_a_row():
     frame = tables.tensor_table(DEEPSEEK)
     assert len(frame) == len(DEEPSEEK.tensors)

@@ -81,14 +81,14 @@ def picture_table(model: Model) -> pd.DataFrame:
         tensors = [tensor for tensor in model.tensors if PICTURE_PARTS[tensor.part] == part]
         row = _row_words(part, sum(tensor.total for tensor in tensors), model.total)
         whole = _row_words(PICTURE_ROWS[0], model.total, model.total)
-        pieces = _pieces(tensors) or [("none", AT_WORK, 0)]
+        pieces = _pieces(tensors)
         start = done
         for name, work, size in pieces:
             below.append(_bar(row, part, name, work, done, done + size, model.total))
             done += size
         for work in (AT_WORK, IDLE):
             size = sum(size for _, kind, size in pieces if kind == work)
-            if size or work == AT_WORK:
+            if size:
                 top.append(_bar(whole, part, part, work, start, start + size, model.total))
                 start += size
     return pd.DataFrame(top + below)
