@@ -1,4 +1,4 @@
-"""Whether every way to get a token's output gives the same: compared, before anything is timed."""
+"""Whether every way to get a token's output gives the same."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -65,11 +65,11 @@ class DecodeSnapshot:
     settings: DecodeSettings
     started: float  # seconds since 1970, when the measurement began
     processor_time: bool  # whether times leave out what other programs took in between
-    run: Run | None  # the run just finished; None when the outputs have been compared
-    share_done: float  # of the expected work, 0 to 1; exactly 1 after the last run
-    agreements: tuple[Agreement, ...]  # each way beside the full head
+    run: Run | None  # the run just finished; None when all are, and outputs are compared
+    share_done: float  # of the expected work, 0 to 1; exactly 1 when the outputs are compared too
     cache_bytes: int  # of the arrays that hold the keys and values of all tokens
     timings: tuple[Timing, ...] = ()  # the methods in order, for each the positions
+    agreements: tuple[Agreement, ...] = ()  # each way beside the full head, once all is timed
     cached_steps: tuple[Floats, ...] = ()  # (n_tokens,) seconds of every step, for each repeat
 
     def fastest_of(self, method: str) -> dict[int, float]:
@@ -99,7 +99,7 @@ def measure_steps(
     clock: Callable[[], float] | None = None,
     calendar: Callable[[], float] = time.time,
 ) -> Iterator[DecodeSnapshot | None]:
-    """Compare the outputs, then time every method at every position.
+    """Time every method at every position, then compare the outputs.
 
     Args:
         settings: what to measure.
@@ -109,31 +109,27 @@ def measure_steps(
 
     Yields:
         Everything so far, after each run, or None where there is nothing new to show. The last one
-        holds every repeat of every run.
+        holds every repeat of every run, and how far the outputs are from the full head's.
     """
     plan = planned_runs(settings)
     started = calendar()
     processor_time = clock is None and can_time_the_thread()
     clock = clock or (time.thread_time if processor_time else time.perf_counter)
     written = write(settings)
-    agreements = []
-    for agreement in compare_outputs(written, settings):
-        agreements.append(agreement)
-        yield None
+    yield None
     snapshot = DecodeSnapshot(
         settings=settings,
         started=started,
         processor_time=processor_time,
         run=None,
         share_done=0.0,
-        agreements=tuple(agreements),
         cache_bytes=written.cache_bytes,
     )
-    yield snapshot
     _warm_up(written)
     works = np.cumsum([_work(run, settings) for run in plan])
+    whole = float(works[-1]) * (1 + 1 / settings.n_repeats)  # comparing is about one more repeat
     for run, work in zip(plan, works, strict=True):
-        snapshot = replace(snapshot, run=run, share_done=float(work / works[-1]))
+        snapshot = replace(snapshot, run=run, share_done=float(work) / whole)
         if run.method == CACHE:
             seconds = np.zeros(settings.n_tokens)
             for _ in _timed_cache(written, seconds, clock):
@@ -144,6 +140,13 @@ def measure_steps(
             taken = {run.n: _timed(run, written, clock)}
         snapshot = replace(snapshot, timings=_with(snapshot.timings, run.method, taken))
         yield snapshot
+    snapshot = replace(snapshot, run=None)
+    yield snapshot
+    agreements = []
+    for agreement in compare_outputs(written, settings):
+        agreements.append(agreement)
+        yield None
+    yield replace(snapshot, agreements=tuple(agreements), share_done=1.0)
 
 
 def can_time_the_thread() -> bool:

@@ -53,8 +53,8 @@ with right:
 
 st.subheader("Are the outputs the same?", anchor=False)
 st.markdown(
-    "Every way against the full head, before anything is timed; and three caches that are broken, "
-    "which the comparison must notice."
+    "Every way against the full head, on the tokens that were timed; and three caches that are "
+    "broken, which the comparison must notice."
 )
 st.fragment(parts.show_agreement, run_every=every)(visit)
 

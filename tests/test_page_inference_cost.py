@@ -164,7 +164,33 @@ def test_moving_a_control_leaves_the_measurement_and_begins_another():
     until(app, "Measure again")
     after = app.session_state[VISIT].result
     assert after.settings.d_model == 128
-    assert not tables.time_points(before).equals(tables.time_points(after))
+    assert not tables.work_points(before).equals(tables.work_points(after))
+
+
+def test_moving_a_control_stops_what_nobody_watches_any_more(monkeypatch):
+    gate = threading.Event()
+
+    def endless(settings, **_):
+        while not gate.wait(0.01):
+            yield None
+
+    monkeypatch.setattr("core.decode_cost.measure_steps", endless)
+    try:
+        app = opened("inference_cost", **SMALL)
+        first = app.session_state[VISIT].job
+        app.slider(key="seed").set_value(5).run()
+        assert app.session_state[VISIT].job is not first
+        assert first.heard == {}
+    finally:
+        gate.set()
+
+
+def test_the_first_chart_moves_at_once_with_the_first_control():
+    """Before anything is timed, the counted lines stand there."""
+    small, large = (
+        tables.time_points(DecodeSettings(d_model=d_model), None) for d_model in (512, 1024)
+    )
+    assert (large["Time (ms)"] > small["Time (ms)"]).all()
 
 
 def test_the_memory_follows_its_sliders():

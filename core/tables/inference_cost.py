@@ -6,7 +6,7 @@ from statistics import median
 import numpy as np
 import pandas as pd
 
-from core.decode_agreement import Agreement
+from core.decode_agreement import Agreement, DecodeSettings
 from core.decode_cost import DecodeSnapshot
 from core.generation import AT_ONCE, CACHE, LAST_ROW, METHODS, WHOLE, draw_writer
 from core.generation_by_hand import by_hand
@@ -25,24 +25,21 @@ FORMULAS = {
     AT_ONCE: "3 · n · d_model · d_k + 2 · (scores in its row blocks) · d_k, for n outputs",
 }
 _GIGA = 1e9
+DASHED_SPEED = 50 * _GIGA  # multiply-adds a second that the dashed lines assume
 
 
-def time_points(snapshot: DecodeSnapshot | None) -> pd.DataFrame:
-    """Return every run, the fastest of each position, and what the counted work would take.
-
-    The last is the multiply-adds of each method at the highest speed that any run here reached.
-    """
+def time_points(settings: DecodeSettings, snapshot: DecodeSnapshot | None) -> pd.DataFrame:
+    """Return every run, the fastest of each position, and the counted work at one speed."""
     rows: list[tuple[int, str, str, float]] = []
     for timing in snapshot.timings if snapshot else ():
         rows += [(timing.n, timing.method, "run", 1000 * taken) for taken in timing.seconds]
         rows.append((timing.n, timing.method, "fastest", 1000 * timing.fastest))
-    if snapshot and snapshot.timings:
-        speed = max(_speed(snapshot, timing.method, timing.n) for timing in snapshot.timings)
-        rows += [
-            (n, method, "counted", 1000 * _per_token(snapshot, method, n) / speed)
-            for method in (WHOLE, LAST_ROW, CACHE)
-            for n in snapshot.settings.positions
-        ]
+    sizes = (settings.d_model, settings.d_k)
+    rows += [
+        (n, method, "counted", 1000 * per_token(method, n, *sizes) / DASHED_SPEED)
+        for method in (WHOLE, LAST_ROW, CACHE)
+        for n in settings.positions
+    ]
     return pd.DataFrame(rows, columns=["Tokens", "Method", "Kind", "Time (ms)"])
 
 
@@ -177,8 +174,8 @@ def agreement_in_words(agreements: tuple[Agreement, ...]) -> pd.DataFrame:
 
 def agreement_sentence(snapshot: DecodeSnapshot | None) -> str:
     """Say whether the sound ways agree, and whether the comparison noticed the broken caches."""
-    if snapshot is None:
-        return "Nothing is compared yet."
+    if snapshot is None or not snapshot.agreements:
+        return "Nothing is compared yet: that comes when everything is timed."
     sound = [one for one in snapshot.agreements if one.way in METHODS]
     broken = [one for one in snapshot.agreements if one.way not in METHODS]
     noticed = sum(not one.is_rounding for one in broken)
@@ -195,8 +192,10 @@ def agreement_sentence(snapshot: DecodeSnapshot | None) -> str:
 
 def progress_sentence(snapshot: DecodeSnapshot | None) -> str:
     """Say which run was the last one finished."""
-    if snapshot is None or snapshot.run is None:
-        return "Measuring now: first, whether all outputs are the same."
+    if snapshot is None:
+        return "Measuring now: the head writes its tokens."
+    if snapshot.run is None:
+        return "All is timed. Comparing the outputs now."
     run, n_repeats = snapshot.run, snapshot.settings.n_repeats
     return f"Measuring now: {run.method} at {run.n:,} tokens, repeat {run.repeat} of {n_repeats}."
 
@@ -204,8 +203,8 @@ def progress_sentence(snapshot: DecodeSnapshot | None) -> str:
 def clock_sentence(snapshot: DecodeSnapshot | None) -> str:
     """Say which time is measured, and what the dashed lines are."""
     dashed = (
-        "Dashed: the counted multiply-adds of the first three ways, at the highest speed any run "
-        "here reached."
+        "Dashed: what the counted multiply-adds of the first three ways would take at "
+        f"{DASHED_SPEED / _GIGA:.0f} billion a second."
     )
     if snapshot is None:
         return dashed

@@ -148,7 +148,7 @@ def show_times(visit: DecodeVisit) -> None:
     visit.show_status(tables.progress_sentence)
     show_chart(
         charts.time,
-        tables.time_points(snapshot),
+        tables.time_points(visit.settings, snapshot),
         key="decode_times",
         says=tables.time_sentence(snapshot),
         alt_text="Time for one output against the tokens so far, both logarithmic: with the whole "
@@ -194,7 +194,7 @@ def show_totals(visit: DecodeVisit) -> None:
 def show_agreement(visit: DecodeVisit) -> None:
     """Show how far each way's outputs are from the full head's."""
     st.markdown(tables.agreement_sentence(visit.snapshot))
-    if visit.snapshot:
+    if visit.snapshot and visit.snapshot.agreements:
         show_table(
             tables.agreement_table(visit.snapshot.agreements),
             key="decode_agreement",
