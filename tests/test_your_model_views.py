@@ -109,10 +109,14 @@ def test_published_table_shows_every_preset():
 
 def test_fields_say_where_they_are_from():
     frame = tables.field_table(MODELS["Gemma-2-9B"]).set_index("Field")
-    assert frame.loc["head_dim"].tolist() == ["256", "your file"]
-    assert frame.loc["tie_word_embeddings"].tolist() == ["true", "default of transformers"]
-    assert frame.loc["model_type"].tolist() == ["“gemma2”", "your file"]
-    assert frame.loc["architectures"].tolist() == ["a list of 1", "your file"]
+    assert frame.loc["head_dim"].tolist() == ["256", "the file"]
+    assert frame.loc["tie_word_embeddings"].tolist() == ["true", "left out: transformers' default"]
+    assert tables.field_table(LLAMA).set_index("Field").loc["head_dim"].tolist() == [
+        "null",
+        "left out: the family's rule",
+    ]
+    assert frame.loc["model_type"].tolist() == ["“gemma2”", "the file"]
+    assert frame.loc["architectures"].tolist() == ["a list of 1", "the file"]
 
 
 def test_sentences_on_parameters():

@@ -212,11 +212,18 @@ def field_table(model: Model) -> pd.DataFrame:
             {
                 "Field": name,
                 "Value": _value(value),
-                "From": "your file" if from_file else "default of transformers",
+                "From": _origin(value, from_file=from_file),
             }
             for name, value, from_file in model.fields
         ]
     )
+
+
+def _origin(value: object, *, from_file: bool) -> str:
+    if from_file:
+        return "the file"
+    # Without a value of its own, the family's rule stands, such as as many as there are heads.
+    return "left out: the family's rule" if value is None else "left out: transformers' default"
 
 
 def _value(value: object) -> str:
