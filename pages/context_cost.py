@@ -147,8 +147,8 @@ show_limits(
         "peak can be below the prediction, which has all of them at their largest block at once.",
         f"This server's memory cap is {cap_mib:,} MiB; whoever runs it can set another with the "
         "environment variable ATTENTION_LAB_MEMORY_CAP_MIB. The formula at the article's 8,192 "
-        f"tokens needs {needed_mib(8192, 'formula', ContextSettings(n_largest=8192))}, the process "
-        "that measures it included.",
+        f"tokens needs {needed_mib(8192, 'formula', ContextSettings(n_largest=8192))} MiB, the "
+        "process that measures it included.",
         "The 72 GiB are arithmetic on a program that would store every pattern. No production "
         "system does.",
     )

@@ -193,6 +193,7 @@ def test_nothing_is_left_of_it_when_it_is_abandoned(processes, n_steps):
     assert [process.poll() for process in processes] == [None]  # at work
     peaks.close()
     assert [is_gone(process) for process in processes] == [True]
+    assert processes[0].returncode < 0  # killed, and not waited for
     assert threading.active_count() == before
 
 
