@@ -16,12 +16,22 @@ from pathlib import Path
 
 from benchmarks.report import machine
 from core.recall_at_scale import KEYS_PER_PAIR, PAIRS, WIDTHS, ScaleSettings, cell_runs, run_steps
-from core.recall_map import COLUMNS, FILE, N_SEEDS, row_of, settings_of
+from core.recall_map import (
+    COLUMNS,
+    FILE,
+    LONG_PAIRS,
+    LONG_STEPS,
+    LONG_WIDTHS,
+    N_SEEDS,
+    N_STEPS,
+    row_of,
+    settings_of,
+)
 
 
 def all_runs() -> Iterator[ScaleSettings]:
-    """Return every run of the map, then the control whose scores are all equal."""
-    base = ScaleSettings()
+    """Return every run of the map, the control with equal scores, then the longer runs."""
+    base = ScaleSettings(n_steps=N_STEPS)
     for keys_per_pair in KEYS_PER_PAIR:
         for n_pairs in PAIRS:
             for d_k in WIDTHS:
@@ -30,6 +40,11 @@ def all_runs() -> Iterator[ScaleSettings]:
     for keys_per_pair in KEYS_PER_PAIR:
         for n_pairs in PAIRS:
             yield from cell_runs(control, n_pairs, WIDTHS[-1], keys_per_pair, N_SEEDS)
+    longer = replace(base, n_steps=LONG_STEPS)
+    for keys_per_pair in KEYS_PER_PAIR:
+        for n_pairs in LONG_PAIRS:
+            for d_k in LONG_WIDTHS:
+                yield from cell_runs(longer, n_pairs, d_k, keys_per_pair, N_SEEDS)
 
 
 def measure(path: Path, runs: Iterator[ScaleSettings], seconds: float) -> tuple[int, int]:

@@ -20,6 +20,9 @@ from core.recall_at_scale import N_FRESH, ScaleRun, ScaleSettings
 FILE = Path(__file__).parent / "data" / "recall_at_scale.csv"
 
 N_SEEDS = 3
+N_STEPS = 3000  # of the map's runs
+LONG_STEPS, LONG_PAIRS, LONG_WIDTHS = 10_000, (16, 32, 64), (2, 3, 4, 6)
+"""Where the map was measured a second time, to tell a narrow query from a short training."""
 TOLERANCE = 0.02  # of accuracy, for a cell whose seeds are all solved, on another machine
 
 COLUMNS = (
@@ -119,16 +122,14 @@ def shipped_runs(path: Path = FILE) -> tuple[ShippedRun, ...]:
 
 
 def shipped_cell(
-    n_pairs: int, d_k: int, keys_per_pair: int, variant: str = "learned"
+    n_pairs: int,
+    d_k: int,
+    keys_per_pair: int,
+    variant: str = "learned",
+    n_steps: int = N_STEPS,
 ) -> tuple[ShippedRun, ...]:
     """Return the shipped runs of one cell, by seed."""
-    return tuple(
-        run
-        for run in shipped_runs()
-        if (run.settings.n_pairs, run.settings.d_k) == (n_pairs, d_k)
-        and run.settings.n_keys == keys_per_pair * n_pairs
-        and run.settings.variant == variant
-    )
+    return _by_cell().get((n_pairs, d_k, keys_per_pair, variant, n_steps), ())
 
 
 def answered_by(head: Parameters, settings: ScaleSettings) -> Score:
@@ -136,3 +137,13 @@ def answered_by(head: Parameters, settings: ScaleSettings) -> Score:
     sequences = fresh_sequences(settings, N_FRESH)
     predicted = evaluate_on(sequences, head, settings).predicted
     return Score(right=int((predicted == sequences.answers).sum()), total=N_FRESH)
+
+
+@cache
+def _by_cell() -> dict[tuple[int, int, int, str, int], tuple[ShippedRun, ...]]:
+    cells: dict[tuple[int, int, int, str, int], tuple[ShippedRun, ...]] = {}
+    for run in shipped_runs():
+        task = run.settings
+        cell = (task.n_pairs, task.d_k, task.n_keys // task.n_pairs, task.variant, task.n_steps)
+        cells[cell] = (*cells.get(cell, ()), run)
+    return cells

@@ -9,6 +9,8 @@ from core.recall_at_scale import ScaleSettings, cell_runs, run_steps
 from core.recall_map import TOLERANCE, shipped_cell
 from core.series import finished
 from core.tables import scale as tables
+from core.tables import scale_cell as one_cell
+from core.tables import scale_findings as findings
 from pages.parts.scale import CELL
 from pages.parts.server import training_service
 from tests.page_helpers import SKIP, opened, words
@@ -46,11 +48,11 @@ def test_the_shipped_numbers_are_there_before_anything_is_run():
     assert not app.exception
     assert CELL not in app.session_state
     assert tables.map_sentence(2, (16, 4)) in words(app)
-    table = tables.cell_table(cell_runs(ScaleSettings(), 16, 4, 2, 3), ())
-    assert cell_table(app).to_csv() == tables.cell_table_in_words(table).to_csv()
-    for line in tables.findings():
+    table = one_cell.cell_table(cell_runs(ScaleSettings(), 16, 4, 2, 3), ())
+    assert cell_table(app).to_csv() == one_cell.cell_table_in_words(table).to_csv()
+    for line in findings.findings():
         assert line in words(app)
-    assert tables.shipped_sentence(ScaleSettings(n_pairs=16, n_keys=32, d_k=4)) in words(app)
+    assert one_cell.shipped_sentence(ScaleSettings(n_pairs=16, n_keys=32, d_k=4)) in words(app)
 
 
 def test_a_cell_run_again_stands_beside_its_shipped_numbers():
@@ -62,7 +64,7 @@ def test_a_cell_run_again_stands_beside_its_shipped_numbers():
     ]
     for run, shipped in zip(runs, shipped_cell(4, 8, 2), strict=True):
         assert abs(run.score.share - shipped.score.share) <= TOLERANCE
-    assert tables.again_sentence(runs) in words(app)
+    assert one_cell.again_sentence(runs) in words(app)
     assert [bar.proto.text for bar in app.get("progress")] == ["3 of 3 runs done"]
 
 
@@ -100,7 +102,7 @@ def test_an_impossible_link_is_mended():
 def test_the_page_asks_first_and_shows_nothing_of_the_answer():
     app = opened("scale", skip=False)
     assert any(button.label == SKIP for button in app.button)
-    assert tables.result_sentence() not in words(app)
+    assert findings.result_sentence() not in words(app)
     app = next(b for b in app.button if b.label.startswith("64\\: one")).click().run()
-    assert tables.result_sentence() in words(app)
+    assert findings.result_sentence() in words(app)
     assert "64: one for each pair" in words(app)

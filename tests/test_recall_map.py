@@ -19,9 +19,18 @@ from core.recall_at_scale import (
     one_number_ceiling,
     run_steps,
 )
-from core.recall_map import N_SEEDS, TOLERANCE, answered_by, shipped_cell, shipped_runs
+from core.recall_map import (
+    LONG_PAIRS,
+    LONG_STEPS,
+    LONG_WIDTHS,
+    N_SEEDS,
+    TOLERANCE,
+    answered_by,
+    shipped_cell,
+    shipped_runs,
+)
 from core.series import finished
-from core.tables import scale as tables
+from core.tables import scale_findings as findings
 
 SMALL = cell_runs(ScaleSettings(), 8, 6, 2, 1)
 
@@ -36,7 +45,9 @@ def same_machine():
 
 def test_every_cell_has_every_seed_once_and_nothing_else():
     assert [run.settings for run in shipped_runs()] == list(all_runs())
-    assert len(shipped_runs()) == (len(WIDTHS) + 1) * len(PAIRS) * len(KEYS_PER_PAIR) * N_SEEDS
+    on_the_map = (len(WIDTHS) + 1) * len(PAIRS) * len(KEYS_PER_PAIR) * N_SEEDS
+    longer = len(LONG_WIDTHS) * len(LONG_PAIRS) * len(KEYS_PER_PAIR) * N_SEEDS
+    assert len(shipped_runs()) == on_the_map + longer
     for run in shipped_runs():
         assert 0 <= run.score.right <= run.score.total == 2000
         assert 0 <= run.match_on_top <= 1
@@ -98,11 +109,19 @@ def test_the_control_ends_at_the_ceiling_for_equal_weights_and_learned_scores_do
 
 @pytest.mark.parametrize("keys_per_pair", KEYS_PER_PAIR)
 def test_sixty_four_pairs_are_solved_with_far_fewer_numbers_than_pairs(keys_per_pair):
-    width = tables.smallest_width(64, keys_per_pair)
+    width = findings.smallest_width(64, keys_per_pair)
     assert width is not None
     assert 4 <= width <= 16
     assert min(shares(64, width, keys_per_pair)) >= SOLVED
     assert min(shares(64, 2, keys_per_pair)) < 0.5  # the control: too narrow is seen
+
+
+def test_more_steps_move_the_edge_of_the_map():
+    """What fails at 3,000 steps for want of steps is no limit of d_k; the control is d_k = 1."""
+    assert max(shares(32, 4, 2)) < SOLVED
+    assert min(run.score.share for run in shipped_cell(32, 4, 2, n_steps=LONG_STEPS)) >= SOLVED
+    [longer] = finished(run_steps(cell_runs(ScaleSettings(n_steps=10_000), 4, 1, 2, 1)))
+    assert longer.score.share < float(one_number_ceiling(8)) + 4 * standard_error(0.25, 2000)
 
 
 def test_the_written_down_head_beats_the_trained_ones_at_two_numbers():

@@ -11,13 +11,15 @@ from core.charts.style import spec
 from core.recall_at_scale import PAIRS, WIDTHS, ScaleRun, ScaleSettings, cell_runs
 from core.recall_map import shipped_cell
 from core.tables import scale as tables
+from core.tables import scale_cell as one_cell
+from core.tables import scale_findings as findings
 
 RUNS = cell_runs(ScaleSettings(), 16, 2, 2, 3)
 
 
 def fresh_like(settings, *, off=0):
     """A run that gave what was shipped for these settings, but for so many answers."""
-    shipped = tables.shipped_like(settings)
+    shipped = one_cell.shipped_like(settings)
     score = Score(right=shipped.score.right - off, total=shipped.score.total)
     return ScaleRun(
         settings=settings,
@@ -61,7 +63,7 @@ def test_the_grid_is_the_map():
 
 
 def test_the_smallest_width_is_where_all_wider_ones_are_solved_too():
-    for row in tables.smallest_widths().to_dict("records"):
+    for row in findings.smallest_widths().to_dict("records"):
         n_pairs, keys_per_pair = row["Pairs"], row["Keys"] // row["Pairs"]
         width = row["Smallest d_k that every seed solves"]
         solved = {
@@ -75,7 +77,8 @@ def test_the_smallest_width_is_where_all_wider_ones_are_solved_too():
 
 
 def test_the_findings_count_what_the_file_holds():
-    crowded, narrow, control = tables.findings()
+    growth, crowded, narrow, control = findings.findings()
+    assert f"from {findings.smallest_width(4, 2)} to {findings.smallest_width(64, 2)}." in growth
     cells = [(p, d, k) for p in PAIRS for d in WIDTHS for k in (2, 4) if p > d > 1]
     solved = [cell for cell in cells if min(run.score.share for run in shipped_cell(*cell)) >= 0.99]
     assert f"of {len(cells)} cells" in crowded
@@ -85,35 +88,64 @@ def test_the_findings_count_what_the_file_holds():
     assert "in 30 runs" in control
 
 
+def test_the_longer_runs_stand_beside_the_map_s():
+    table = findings.longer_runs()
+    assert len(table) == 24
+    row = table[(table["Pairs"] == 32) & (table["Keys"] == 64) & (table["d_k"] == 4)].iloc[0]
+    for name, n_steps in (("After 3,000", 3000), ("After 10,000", 10_000)):
+        runs = shipped_cell(32, 4, 2, n_steps=n_steps)
+        mean = 100 * sum(run.score.share for run in runs) / 3
+        assert row[f"{name} steps: accuracy (%)"] == pytest.approx(mean)
+    grid = findings.longer_grid(table)
+    assert grid[["Pairs", "Keys"]].to_numpy().tolist() == [
+        [n_pairs, keys * n_pairs] for n_pairs in (16, 32, 64) for keys in (2, 4)
+    ]
+    few, many = row.iloc[3], row.iloc[4]
+    assert grid.loc[grid["Keys"] == 64, "d_k = 4: accuracy (%)"].tolist()[1] == (
+        f"{few:.1f} → {many:.1f}"
+    )
+    failed = table[table.iloc[:, 3] < 99]
+    assert f"Of {len(failed)} cells" in findings.longer_sentence(table)
+    assert f"and {(failed.iloc[:, 4] >= 99).sum()} reach 99 %" in findings.longer_sentence(table)
+
+
+def test_a_longer_run_is_compared_with_the_longer_shipped_one():
+    longer = replace(cell_runs(ScaleSettings(), 32, 4, 2, 1)[0], n_steps=10_000)
+    assert one_cell.shipped_like(longer).settings == longer
+    assert "10,000 steps" in one_cell.shipped_sentence(longer)
+    other = replace(longer, n_steps=500)
+    assert one_cell.shipped_like(other).settings.n_steps == 3000
+
+
 def test_the_cell_s_table_puts_both_numbers_of_a_seed_beside_each_other():
     fresh = [fresh_like(RUNS[0], off=4)]
-    table = tables.cell_table((*RUNS, replace(RUNS[0], seed=9)), fresh)
+    table = one_cell.cell_table((*RUNS, replace(RUNS[0], seed=9)), fresh)
     assert table["Seed"].tolist() == [0, 1, 2, 9]
     shipped = 100 * shipped_cell(16, 2, 2)[0].score.share
     assert table.loc[0, "Shipped: accuracy (%)"] == shipped
     assert table.loc[0, "On this server: accuracy (%)"] == pytest.approx(shipped - 0.2)
     assert table["On this server: accuracy (%)"].isna().tolist() == [False, True, True, True]
     assert table["Shipped: accuracy (%)"].isna().tolist() == [False, False, False, True]
-    words = tables.cell_table_in_words(table)
+    words = one_cell.cell_table_in_words(table)
     assert words.loc[3, "Shipped: accuracy (%)"] == "–"
     assert words.loc[0, "Shipped: accuracy (%)"] == f"{shipped:.2f}"
 
 
 def test_the_sentence_says_whether_the_shipped_numbers_came_out_again():
     same = [fresh_like(settings) for settings in RUNS]
-    assert tables.again_sentence(same) == (
+    assert one_cell.again_sentence(same) == (
         "3 of 3 runs with the shipped settings gave the shipped accuracy exactly."
     )
-    off = tables.again_sentence([same[0], fresh_like(RUNS[1], off=30)])
+    off = one_cell.again_sentence([same[0], fresh_like(RUNS[1], off=30)])
     assert "1 of 2 runs" in off
     assert "the largest difference is 1.50 points" in off
     longer = replace(same[0], settings=replace(RUNS[0], n_steps=6000))
-    assert "not the shipped ones" in tables.again_sentence([longer])
-    assert "not been run" in tables.again_sentence([])
+    assert "not the shipped ones" in one_cell.again_sentence([longer])
+    assert "not been run" in one_cell.again_sentence([])
 
 
 def test_the_shipped_numbers_carry_their_day_and_machine():
-    sentence = tables.shipped_sentence(RUNS[0])
+    sentence = one_cell.shipped_sentence(RUNS[0])
     run = shipped_cell(16, 2, 2)[0]
     assert run.measured in sentence
     assert run.machine in sentence
@@ -122,11 +154,11 @@ def test_the_shipped_numbers_carry_their_day_and_machine():
 
 def test_a_run_that_diverged_says_so():
     broken = replace(fresh_like(RUNS[0]), diverged="The loss stopped being a finite number.")
-    assert "finite" in tables.curve_sentence([broken], RUNS[0])
+    assert "finite" in one_cell.curve_sentence([broken], RUNS[0])
 
 
 def test_the_curve_has_every_checkpoint_and_both_levels():
-    frame = tables.curve([fresh_like(RUNS[0])], RUNS[0])
+    frame = one_cell.curve([fresh_like(RUNS[0])], RUNS[0])
     assert frame["Mark"].tolist() == ["run", "run", "chance", "ceiling"]
     assert frame["Accuracy (%)"].tolist()[2:] == [12.5, 100 * float(uniform_ceiling(16, 8))]
 
@@ -141,17 +173,17 @@ def test_the_lines_mark_the_chosen_pairs_alone():
 
 
 def test_the_written_down_table_and_its_sentence_agree():
-    table = tables.written_down(8, 4)
+    table = findings.written_down(8, 4)
     assert (table["Written down, d_k = 2: accuracy (%)"] == 100).all()
     trained = table["Trained, d_k = 2: accuracy (%)"]
     assert f"from {trained.iloc[0]:.1f} % to {trained.iloc[-1]:.1f} %" in (
-        tables.written_down_sentence(table)
+        findings.written_down_sentence(table)
     )
     assert trained.iloc[-1] < 50
 
 
 def test_the_result_names_the_smallest_width():
-    assert f"d_k = {tables.smallest_width(64, 2)} is the smallest" in tables.result_sentence()
+    assert f"d_k = {findings.smallest_width(64, 2)} is the smallest" in findings.result_sentence()
 
 
 @pytest.mark.parametrize("args", [("recall_map",), ("by_width",), ("curves", 3000)])
@@ -169,4 +201,7 @@ def test_a_click_selects_pairs_and_d_k():
     layers = [specification, *specification["layer"]]
     [param] = [p for layer in layers for p in layer.get("params", [])]
     assert param["name"] == charts.CELL
-    assert param["select"]["fields"] == ["Pairs", "d_k"]
+    assert param["select"]["fields"] == ["Pairs", "d_k", "Clicks"]
+    one, other = (tables.map_cells(2, "accuracy", (4, 1), clicks) for clicks in (0, 1))
+    assert set(one["Clicks"]) == {0}
+    assert set(other["Clicks"]) == {1}

@@ -48,7 +48,7 @@ def recall_map() -> alt.TopLevelMixin:
         )
         .add_params(
             alt.selection_point(
-                name=CELL, fields=["Pairs", "d_k"], on="click", toggle=False, empty=False
+                name=CELL, fields=["Pairs", "d_k", "Clicks"], on="click", toggle=False, empty=False
             )
         )
     )
@@ -94,8 +94,8 @@ def by_width() -> alt.TopLevelMixin:
     layers.append(
         chosen.mark_rule(color=COLOURS["learned"], strokeWidth=2).encode(
             x=x,
-            y=alt.Y(field="Lowest seed (%)", type="quantitative"),
-            y2=alt.Y2("Highest seed (%)"),
+            y=alt.Y(field="Lowest seed (%)", type="quantitative", title=ACCURACY),
+            y2=alt.Y2("Highest seed (%)", title=ACCURACY),
             tooltip=tooltip,
         )
     )

@@ -7,6 +7,8 @@ import streamlit as st
 from core.charts import scale as charts
 from core.recall_at_scale import ScaleRun, ScaleSettings
 from core.tables import scale as tables
+from core.tables import scale_cell as one_cell
+from core.tables import scale_findings as findings
 from pages.parts.controls import AnyControl
 from pages.parts.series import Series
 from pages.parts.show import show_chart, show_table
@@ -14,10 +16,11 @@ from pages.parts.show import show_chart, show_table
 CELL = "scale_cell"  # the name of the series that runs a cell again
 _MAP = "scale_map"  # the chart's name
 _WANTED = "scale_cell_wanted"  # set by a click, until the page has the cell's settings
+_CLICKS = "scale_clicks"  # on the map so far
 
 CellSeries = Series[ScaleSettings, ScaleRun]
 
-written_down = st.cache_data(max_entries=8, show_spinner=False)(tables.written_down)
+written_down = st.cache_data(max_entries=8, show_spinner=False)(findings.written_down)
 
 
 def show_map(values: dict[str, Any], controls: tuple[AnyControl, ...]) -> None:
@@ -32,11 +35,14 @@ def show_map(values: dict[str, Any], controls: tuple[AnyControl, ...]) -> None:
         if n_pairs in options["n_pairs"] and d_k in options["d_k"]:
             st.session_state["n_pairs"], st.session_state["d_k"] = n_pairs, d_k
             st.session_state[_WANTED] = True
+            st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1
 
     chosen = values["n_pairs"], values["d_k"]
     show_chart(
         charts.recall_map,
-        tables.map_cells(values["keys_per_pair"], values["shows"], chosen),
+        tables.map_cells(
+            values["keys_per_pair"], values["shows"], chosen, st.session_state.get(_CLICKS, 0)
+        ),
         key=_MAP,
         says=tables.map_sentence(values["keys_per_pair"], chosen),
         alt_text="Heat-map: the share of sequences answered right, or whose match has the highest "
@@ -62,16 +68,16 @@ def show_cell(series: CellSeries | None, runs: tuple[ScaleSettings, ...], *, pol
         series.poll()
         series.show_progress()
     fresh = series.runs if series is not None else ()
-    table = tables.cell_table(runs, fresh)
-    show_table(table, key="scale_cell", display=tables.cell_table_in_words(table))
-    st.markdown(tables.again_sentence(fresh))
-    st.caption(tables.shipped_sentence(runs[0]))
+    table = one_cell.cell_table(runs, fresh)
+    show_table(table, key="scale_cell", display=one_cell.cell_table_in_words(table))
+    st.markdown(one_cell.again_sentence(fresh))
+    st.caption(one_cell.shipped_sentence(runs[0]))
     show_chart(
         charts.curves,
-        tables.curve(fresh, runs[0]),
+        one_cell.curve(fresh, runs[0]),
         runs[0].n_steps,
         key="scale_curves",
-        says=tables.curve_sentence(fresh, runs[0]),
+        says=one_cell.curve_sentence(fresh, runs[0]),
         alt_text="Lines: the accuracy of each run on this server over its training steps, with "
         "chance and the ceiling for equal weights.",
     )
