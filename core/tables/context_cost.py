@@ -1,9 +1,6 @@
 """Tables and sentences of the context-cost experiment."""
 
-from contextlib import suppress
-from datetime import UTC, datetime, tzinfo
 from statistics import median
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 
@@ -12,6 +9,8 @@ from core.context_plan import METHODS, MIB, ContextSettings, needed_mib, predict
 from core.growth import doublings, fastest_by_size, fitted_exponent
 from core.pattern_memory import in_binary_units
 from core.reported import COST_RATIOS
+from core.tables import measured as any_measured
+from core.tables.measured import queue_sentence as queue_sentence
 
 ALL_SIZES = (256, 512, 1024, 2048, 4096, 8192, 16384)  # tokens; the axis of both charts
 WIDE_SCATTER = 2.0  # median ÷ fastest from which on the repeats are said to lie far apart
@@ -163,11 +162,6 @@ def left_out_sentences(settings: ContextSettings) -> list[str]:
     ]
 
 
-def queue_sentence(place: int) -> str:
-    """Say where in the queue this visitor's measurement stands."""
-    return f"Another visitor is measuring now. Yours is number {place} in the queue."
-
-
 def progress_sentence(snapshot: CostSnapshot | None) -> str:
     """Say which run was the last one finished."""
     if snapshot is None:
@@ -182,31 +176,14 @@ def progress_sentence(snapshot: CostSnapshot | None) -> str:
 
 
 def when_sentence(snapshot: CostSnapshot, timezone: str | None) -> str:
-    """Say when the measurement began.
-
-    Args:
-        snapshot: what was measured.
-        timezone: the visitor's, such as "Europe/Paris"; UTC when None or unknown.
-    """
-    zone: tzinfo = UTC
-    name = " UTC"
-    if timezone is not None:
-        with suppress(ZoneInfoNotFoundError, ValueError):
-            zone, name = ZoneInfo(timezone), ""
-    moment = f"{datetime.fromtimestamp(snapshot.started, zone):%Y-%m-%d, %H:%M:%S}{name}"
-    if snapshot.share_done < 1:
-        return f"Stopped early. Measured on this server, {moment}."
-    return f"Measured on this server, {moment}, {_repeats(snapshot.settings.n_repeats)}."
+    """Say when the measurement began, in the visitor's time zone; see `core.tables.measured`."""
+    n_repeats, whole = snapshot.settings.n_repeats, snapshot.share_done == 1
+    return any_measured.when_sentence(snapshot.started, n_repeats, timezone, whole=whole)
 
 
 def whose_sentence(snapshot: CostSnapshot, asked: float) -> str:
     """Say whether the measurement began when the visitor asked, in seconds since 1970."""
-    if snapshot.started >= asked:
-        return "These are your own runs."
-    return (
-        "These runs began before you asked: another visitor, or an earlier visit of yours, began "
-        "them. Measure again for your own."
-    )
+    return any_measured.whose_sentence(snapshot.started, asked)
 
 
 def time_sentence(snapshot: CostSnapshot | None) -> str:
@@ -276,10 +253,6 @@ def doubling_sentence(snapshot: CostSnapshot) -> str:
         f"From {n:,} to {twice:,} tokens: {', '.join(words)}."
         for (n, twice), words in by_pair.items()
     )
-
-
-def _repeats(count: int) -> str:
-    return "1 repeat" if count == 1 else f"{count} repeats"
 
 
 def _sentence(words: str) -> str:

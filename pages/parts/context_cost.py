@@ -1,88 +1,23 @@
-"""One visitor's measurement: asked for when the settings change, followed, stopped, asked again."""
+"""What the context-cost page measures for a visitor, and within which memory."""
 
 import os
-import time
-from dataclasses import dataclass, field
-from typing import Any
-
-import streamlit as st
+from typing import Any, TypeAlias
 
 from core.context_cost import CostSnapshot, measure_steps
 from core.context_plan import ContextSettings
-from core.turns import Job, Progress, QueueFullError
-from pages.parts.server import measuring_service
+from pages.parts import measuring
+from pages.parts.measuring import POLL_SECONDS as POLL_SECONDS
 
-POLL_SECONDS = 0.5  # how often a live measurement is drawn anew; each drawing disturbs it a little
+Visit: TypeAlias = measuring.Visit[ContextSettings, CostSnapshot]
+
 SIZES = (512, 1024, 2048, 4096, 8192, 16384)  # tokens; what the largest size can be
 CAP_VARIABLE = "ATTENTION_LAB_MEMORY_CAP_MIB"
 VISIT = "context_cost_visit"  # the key of the visit in the session's state
 
 
-@dataclass(kw_only=True, eq=False)
-class Visit:
-    """What this visitor is following."""
-
-    settings: ContextSettings
-    asked: float = 0.0  # seconds since 1970
-    job: Job[CostSnapshot] | None = None  # None once the visitor has left it, or was refused
-    progress: Progress[CostSnapshot] | None = None  # as last heard
-    refused: str | None = None  # the sentence, if the queue was full
-    watcher: object = field(default_factory=object)
-
-    @property
-    def live(self) -> bool:
-        """Whether more is to come."""
-        return self.job is not None and (self.progress is None or not self.progress.ended)
-
-    @property
-    def snapshot(self) -> CostSnapshot | None:
-        """As much as has been measured."""
-        return self.progress.items[-1] if self.progress and self.progress.items else None
-
-    @property
-    def result(self) -> CostSnapshot | None:
-        """Return the whole measurement, once its last run is made."""
-        return self.snapshot if self.snapshot and self.snapshot.share_done == 1 else None
-
-    def start(self, *, again: bool = False) -> None:
-        """Ask for the measurement, or take the one this server has or is making."""
-        settings = self.settings
-        self.refused, self.progress, self.asked = None, None, time.time()
-        try:
-            self.job = measuring_service().submit(
-                settings, lambda: measure_steps(settings), self.watcher, again=again
-            )
-        except QueueFullError as full:
-            self.job, self.refused = None, str(full)
-            return
-        self.poll()
-
-    def poll(self) -> None:
-        """Hear what has been measured since."""
-        if self.job is not None:
-            self.progress = measuring_service().poll(self.job, self.watcher)
-
-    def stop(self) -> None:
-        """Leave the measurement, and keep what it has shown."""
-        if self.job is not None:
-            self.progress = measuring_service().leave(self.job, self.watcher)
-            self.job = None
-
-
 def follow(settings: ContextSettings) -> Visit:
     """Return the visit that follows these settings; a measurement of others is left."""
-    visit: Visit | None = st.session_state.get(VISIT)
-    if visit is None or visit.settings != settings:
-        if visit is not None:
-            visit.stop()
-        visit = Visit(settings=settings)
-        st.session_state[VISIT] = visit
-        visit.start()
-    else:
-        visit.poll()
-        if visit.progress and visit.progress.state == "stopped" and visit.job is not None:
-            visit.start()  # dropped, since this page had not asked for a while
-    return visit
+    return measuring.follow("context_cost", settings, measure_steps)
 
 
 def memory_cap() -> tuple[int, str | None]:

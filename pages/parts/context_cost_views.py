@@ -71,39 +71,11 @@ PATTERN_CONTROLS = (
 )
 
 
-def show_status(visit: Visit) -> None:
-    """Say how far the measurement is, beside the one button that fits."""
-    words, button = st.columns([3, 1], vertical_alignment="center")
-    with words:
-        if visit.refused:
-            st.warning(visit.refused)
-        elif visit.progress and visit.progress.error:
-            st.warning(visit.progress.error)
-        elif visit.progress and visit.progress.place:
-            st.progress(0.0, tables.queue_sentence(visit.progress.place))
-        elif visit.live:
-            done = visit.snapshot.share_done if visit.snapshot else 0.0
-            st.progress(done, tables.progress_sentence(visit.snapshot))
-        elif visit.snapshot:
-            st.progress(
-                visit.snapshot.share_done,
-                tables.when_sentence(visit.snapshot, st.context.timezone),
-            )
-        else:
-            st.progress(0.0, "Stopped before the first run.")
-    if visit.live:
-        button.button("Stop", on_click=visit.stop, width="stretch")
-    else:
-        button.button(
-            "Measure again", on_click=visit.start, kwargs={"again": True}, width="stretch"
-        )
-
-
 def show_times(visit: Visit) -> None:
     """Follow the measurement, and show the times so far."""
     was_live = visit.live
     visit.poll()
-    show_status(visit)
+    visit.show_status(tables.progress_sentence)
     show_chart(
         charts.time,
         tables.time_points(visit.snapshot),
