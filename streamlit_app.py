@@ -7,9 +7,9 @@ from pages.parts.lesson import collected, seen
 
 open_page(HOME.path)
 st.markdown(
-    "Six experiments on one attention head, from the article *How an LLM Works, Part 6: "
+    "Experiments on one attention head, six of them from the article *How an LLM Works, Part 6: "
     "Attention, With Q, K and V Learned From Scratch*. Move a slider and the real computation "
-    "runs again, in NumPy, beside what the article reported. Before you look, guess."
+    "runs again, in NumPy, beside what the article reported. Each page asks you to guess first."
 )
 met = seen()
 for number, page in enumerate(PAGES, start=1):

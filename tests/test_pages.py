@@ -16,6 +16,12 @@ def test_the_menu_lists_exactly_the_pages_on_disk():
     assert {page.path for page in PAGES} == on_disk
 
 
+def test_the_readme_lists_every_page_with_its_question():
+    readme = (ROOT / "README.md").read_text()
+    for page in PAGES:
+        assert f"| {page.title} | {page.question} |" in readme
+
+
 def test_core_never_imports_streamlit():
     for path in (ROOT / "core").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
