@@ -20,6 +20,7 @@ from core.many_heads import (
 from core.one_head_ceiling import enumerate_ceiling
 from core.tables import heads_off
 from core.tables import many_heads as tables
+from core.tables import one_head_ceiling as ceilings
 from core.two_facts_settings import TwoFactsSettings
 from core.two_facts_training import train
 
@@ -68,7 +69,7 @@ RUNS = [
 def test_the_points_are_the_runs_beside_chance_and_the_ceiling():
     frame = tables.run_points(RUNS, CHOSEN).set_index("Mark")
     assert frame.loc["ceiling", "Accuracy"] == pytest.approx(200 / 3)
-    assert frame.loc["ceiling", "Words"] == "ceiling of one head 66.6667 %"
+    assert frame.loc["ceiling", "Words"] == "ceiling 66.6667 %"
     assert frame.loc["chance", "Accuracy"] == pytest.approx(100 / 9)
     runs = frame.loc["run"]
     assert list(runs["Accuracy"]) == [100 * run.whole.both.share for run in RUNS]
@@ -176,16 +177,16 @@ def test_what_was_scored_is_said():
 
 
 def test_the_ceiling_is_written_as_a_count():
-    assert tables.ceiling_sentence(8) == (
+    assert ceilings.ceiling_sentence(8) == (
         "Two values out of 8 make 8 × 8 = 64 pairs. At best 8 × 9 ÷ 2 = 36 of them are answered "
         "right: 36/64 = 9/16 = 56.25 %."
     )
-    checks = tables.ceiling_checks()
+    checks = ceilings.ceiling_checks()
     assert list(checks["Largest share (exact)"]) == list(checks["(V + 1) / 2V (exact)"])
     assert list(checks["Free of contradictions"]) == [
         enumerate_ceiling(V).possible for V in (2, 3, 4)
     ]
-    assert tables.ceiling_checks_in_words(checks).iloc[2, 1] == "65,536"
+    assert ceilings.ceiling_checks_in_words(checks).iloc[2, 1] == "65,536"
 
 
 def test_the_run_list_has_a_row_for_each_head_off():

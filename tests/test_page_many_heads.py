@@ -8,6 +8,7 @@ from core.many_heads import Case, ManyHeadsSettings, run_pieces
 from core.series import finished, series_steps
 from core.tables import gradcheck, heads_off
 from core.tables import many_heads as tables
+from core.tables import one_head_ceiling as ceilings
 from core.two_facts_gradcheck import check_heads
 from core.two_facts_settings import TwoFactsSettings
 from pages.parts.server import training_service
@@ -47,14 +48,14 @@ def test_the_tables_and_sentences_are_those_of_core():
     summary = tables.case_summary_in_words(tables.case_summary(runs, settings))
     first = next(run for run in runs if run.case == Case(n_heads=2, order="as asked"))
     each = heads_off.head_table_in_words(heads_off.head_table(first))
-    checks = tables.ceiling_checks_in_words(tables.ceiling_checks())
+    checks = ceilings.ceiling_checks_in_words(ceilings.ceiling_checks())
     for table in (summary, each, checks):
         assert table.to_csv() in shown
     text = words(app)
     for sentence in (
         tables.progress_sentence(runs, settings),
         tables.control_sentence(runs, TASK),
-        tables.ceiling_sentence(3),
+        ceilings.ceiling_sentence(3),
         tables.scored_sentence(settings),
         heads_off.off_sentence(runs, first.case),
         heads_off.circuits_sentence(first, 0),
@@ -86,9 +87,9 @@ def test_more_pairs_than_keys_are_lowered_with_a_note():
 
 def test_the_first_slider_moves_the_ceiling():
     app = opened("many_heads", **SHORT)
-    assert tables.ceiling_sentence(3) in words(app)
+    assert ceilings.ceiling_sentence(3) in words(app)
     app.slider(key="n_values").set_value(5).run()
-    assert tables.ceiling_sentence(5) in words(app)
+    assert ceilings.ceiling_sentence(5) in words(app)
 
 
 def test_a_series_can_be_stopped_and_run_again():

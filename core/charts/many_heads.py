@@ -65,8 +65,9 @@ def run_points() -> alt.TopLevelMixin:
         )
     )
     return alt.layer(
-        *_rule(base, x, y, "chance", [4, 4], "bottom"),
-        *_rule(base, x, y, "ceiling", [1, 0], "top"),
+        # Chance is at most 25 %, the ceiling above 50 %: both names stand between the two lines.
+        *_rule(base, x, y, "chance", [4, 4], baseline="bottom", align="left", dx=5),
+        *_rule(base, x, y, "ceiling", [1, 0], baseline="top", align="right", dx=-5),
         points,
         data=no_data(),
     ).properties(height=ROW_HEIGHT * len(ROWS), width="container")
@@ -94,8 +95,8 @@ def heads_off(n_states: int) -> alt.TopLevelMixin:
             color=alt.Color(
                 "Right_words:N",
                 scale=colours,
-                title=None,
-                legend=alt.Legend(orient="bottom"),
+                title="Answered right",
+                legend=alt.Legend(orient="bottom", labelExpr="split(datum.label, ' ')[0]"),
             ),
             tooltip=[
                 "Heads:N",
@@ -126,7 +127,7 @@ def head_circuits(n_rows: int) -> alt.TopLevelMixin:
             x=alt.X(
                 "Part:N",
                 sort=None,
-                title="Part of a pair that is looked at",
+                title="Part of a pair",
                 axis=alt.Axis(labelAngle=-90, labelOverlap=True),
             ),
             y=alt.Y("Row:N", sort=None, title=None, axis=alt.Axis(labelOverlap=True)),
@@ -135,7 +136,7 @@ def head_circuits(n_rows: int) -> alt.TopLevelMixin:
                 scale=diverging(1),
                 title="Share of the largest entry",
                 legend=alt.Legend(
-                    orient="bottom", gradientLength=160, values=[-1, 0, 1], titleLimit=0
+                    orient="bottom", gradientLength=140, values=[-1, 0, 1], titleLimit=0
                 ),
             ),
             opacity=alt.condition(is_cell, alt.value(1), alt.value(0)),
@@ -153,14 +154,17 @@ def head_circuits(n_rows: int) -> alt.TopLevelMixin:
 
 
 def _rule(
-    base: alt.Chart, x: alt.X, y: alt.Y, mark: str, dash: list[int], baseline: str
+    base: alt.Chart,
+    x: alt.X,
+    y: alt.Y,
+    mark: str,
+    dash: list[int],
+    **place: Any,  # noqa: ANN401 - Altair's own keywords
 ) -> list[alt.Chart]:
-    """Return a vertical line with its name at one end, on the side that has room for it."""
+    """Return a vertical line with its name at one end."""
     line = base.transform_filter(f"datum.Mark == '{mark}'")
-    style: dict[str, Any] = {"baseline": baseline, "color": COLOURS[mark], "fontSize": 13}
-    left = line.transform_filter("datum.Accuracy <= 60").mark_text(align="left", dx=5, **style)
-    right = line.transform_filter("datum.Accuracy > 60").mark_text(align="right", dx=-5, **style)
+    name = line.mark_text(color=COLOURS[mark], fontSize=13, **place)
     return [
         line.mark_rule(color=COLOURS[mark], strokeWidth=2, strokeDash=dash).encode(x=x),
-        *(text.encode(x=x, y=y, text="Words:N") for text in (left, right)),
+        name.encode(x=x, y=y, text="Words:N"),
     ]

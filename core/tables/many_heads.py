@@ -17,7 +17,7 @@ from core.many_heads import (
     of_case,
     scored_exactly,
 )
-from core.one_head_ceiling import MOST_ENUMERATED, enumerate_ceiling, one_head_ceiling
+from core.one_head_ceiling import one_head_ceiling
 from core.tables.ceiling import percent
 from core.tables.sampling import in_errors
 from core.two_facts_settings import TwoFactsSettings
@@ -59,7 +59,7 @@ def run_points(runs: Sequence[HeadsRun], settings: ManyHeadsSettings) -> pd.Data
             "Mark": "ceiling",
             "Accuracy": ceiling,
             "Row": top,
-            "Words": f"ceiling of one head {percent(one_head_ceiling(n_values))}",
+            "Words": f"ceiling {percent(one_head_ceiling(n_values))}",
         }
     )
     columns = ["Mark", "Case", "Seed", "Accuracy", "First", "Second", "Row", "Solved", "Words"]
@@ -226,42 +226,6 @@ def chosen_settings(task: TwoFactsSettings, n_heads: int, seed: int) -> TwoFacts
     return replace(task, n_heads=n_heads, order="as asked", seed=seed)
 
 
-def ceiling_sentence(n_values: int) -> str:
-    """Write the ceiling as a count of pairs of values."""
-    V = n_values
-    ceiling = one_head_ceiling(V)
-    return (
-        f"Two values out of {V} make {V} × {V} = {V * V} pairs. At best {V} × {V + 1} ÷ 2 = "
-        f"{V * (V + 1) // 2} of them are answered right: {V * (V + 1) // 2}/{V * V} = {ceiling} = "
-        f"{percent(ceiling)}."
-    )
-
-
-def ceiling_checks() -> pd.DataFrame:
-    """Return what looking through all sets of right pairs found, a row for each small task."""
-    rows = []
-    for n_values in range(2, MOST_ENUMERATED + 1):
-        check = enumerate_ceiling(n_values)
-        rows.append(
-            {
-                "Values": n_values,
-                "Sets of pairs looked through": check.sets,
-                "Free of contradictions": check.possible,
-                "Pairs in the largest of them": check.largest,
-                "Pairs in all": check.pairs,
-                "Largest share (exact)": str(check.share),
-                "(V + 1) / 2V (exact)": str(one_head_ceiling(n_values)),
-                "Pairs right by sorting": check.by_sorting,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def ceiling_checks_in_words(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the checks as text, with thousands apart."""
-    return table.map(lambda cell: f"{cell:,}" if isinstance(cell, int) else cell)
-
-
 def _point(run: HeadsRun, settings: ManyHeadsSettings) -> dict[str, object]:
     place = run.settings.seed - settings.train.seed
     both = run.whole.both
@@ -290,7 +254,7 @@ def _against(runs: Sequence[HeadsRun], ceiling: Fraction) -> str:
     """Say how the runs lie against the ceiling: exactly if nothing was sampled."""
     if all(run.exact for run in runs):
         exactly = sum(_at(run, ceiling) for run in runs)
-        return f", met exactly by {exactly} of {count_runs(len(runs))}"
+        return f", met exactly by {exactly or 'none'} of {count_runs(len(runs))}"
     total = add_up(run.whole.both for run in runs)
     return f", and all runs together lie {in_errors(distance_in_errors(total, ceiling))} it"
 

@@ -11,6 +11,7 @@ from core.many_heads import Case, HeadsRun, ManyHeadsSettings, run_pieces
 from core.series import SeriesStep, series_steps
 from core.tables import gradcheck, heads_off
 from core.tables import many_heads as tables
+from core.tables import one_head_ceiling as ceilings
 from core.two_facts_gradcheck import check_heads
 from core.two_facts_settings import TwoFactsSettings
 from pages.parts.lesson import compare
@@ -24,7 +25,7 @@ WHY = (
 
 HeadsFollowed = Series[TwoFactsSettings, HeadsRun]
 
-ceiling_checks = st.cache_data(max_entries=1, show_spinner=False)(tables.ceiling_checks)
+ceiling_checks = st.cache_data(max_entries=1, show_spinner=False)(ceilings.ceiling_checks)
 
 
 def heads_steps(
@@ -74,7 +75,7 @@ def show_control(series: HeadsFollowed, settings: ManyHeadsSettings) -> None:
 def show_checks() -> None:
     """Draw what looking through all sets of pairs found."""
     checks = ceiling_checks()
-    show_table(checks, key="ceiling_checks", display=tables.ceiling_checks_in_words(checks))
+    show_table(checks, key="ceiling_checks", display=ceilings.ceiling_checks_in_words(checks))
 
 
 def show_off(series: HeadsFollowed, n_heads: int, seed: int) -> None:
@@ -98,13 +99,15 @@ def show_off(series: HeadsFollowed, n_heads: int, seed: int) -> None:
 
 
 def show_circuits(series: HeadsFollowed, n_heads: int, seed: int) -> None:
-    """Draw both circuits of each head of one run, side by side."""
+    """Draw both circuits of each head of one run."""
     series.poll()
     run = _chosen(series, n_heads, seed)
     if run is None:
         st.markdown("This run has not finished yet.")
         return
-    for head, column in enumerate(st.columns(n_heads)):
+    # Two beside each other at most, so that the axis and the legend have room.
+    columns = st.columns(1) if n_heads == 1 else [*st.columns(2), *st.columns(2)]
+    for head, column in zip(range(n_heads), columns, strict=False):
         with column:
             show_chart(
                 charts.head_circuits,
