@@ -205,9 +205,11 @@ show_limits(
     (
         "One head, one layer, a task of two dozen symbols. In a larger model several heads and the "
         "residual stream can do what this head has no room for.",
-        "That a shared direction at the start drives the weight off is shown for an initial scale "
-        "of 0.3 alone, by taking that direction away.",
-        "With weights that need not sum to 1, some seeds do not solve the task in 3,000 steps.",
+        "That a shared direction at the start drives the weight off is shown by taking it away, at "
+        "an initial scale of 0.3, and where a table to ask with tips the split: in 3 of the seeds "
+        "0 to 19 it leaves the question 33 to 43 %, and from a centred start the half.",
+        "With weights that need not sum to 1, 9 of the seeds 0 to 19 stay below 99 % right answers "
+        "in 3,000 steps.",
         "The figures on sinks are the papers' own, from other models and other tasks; they are "
         "beside this head's for the direction and not for the size.",
         "The article trained one head, and reported no seed and no initial scale.",

@@ -94,6 +94,19 @@ def test_a_larger_start_tips_the_split_and_a_centred_one_does_not(runs):
         assert abs(centred.weight_on_match - centred.weight_on_question) < 0.03
 
 
+def test_a_table_to_ask_with_can_tip_the_split_though_the_copy_stays():
+    """Seed 9, one of three among 0 to 19, 3,000 steps: the values' entries tip it."""
+    tipped, centred = (
+        score_run(train(QuestionSettings(seed=9, question_table="own to ask", centred_start=start)))
+        for start in (False, True)
+    )
+    for run in (tipped, centred):
+        np.testing.assert_array_equal(run.own_scores, np.diagonal(run.qk))
+        assert run.accuracy == 1
+    assert 0.3 < tipped.weight_on_question < 0.43
+    assert abs(centred.weight_on_match - centred.weight_on_question) < 0.03
+
+
 def test_the_weight_is_not_what_softmax_has_left_over(runs):
     """Where weights need not sum to 1, the question gets as much as there is."""
     for run in runs["weights need not sum to 1"]:

@@ -191,7 +191,7 @@ def why_there(of_learned: Evaluation) -> str:
     if abs(of_learned.weight_on_match - of_learned.weight_on_question) < EVEN_SPLIT:
         return (
             f"{alike} Here that is close to nothing, and softmax splits the weight evenly. The "
-            "question holds no value that could spoil the answer, so nothing pushes the weight off "
+            "question holds no value that could spoil the answer, so little pushes the weight off "
             "it."
         )
     return f"{alike} Here that tips the split."
