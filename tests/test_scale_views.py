@@ -76,6 +76,19 @@ def test_the_smallest_width_is_where_all_wider_ones_are_solved_too():
         assert row["Pairs ÷ d_k"] == n_pairs / width
 
 
+def test_a_width_below_one_that_fails_is_not_the_smallest(monkeypatch):
+    def holed(n_pairs, d_k, keys_per_pair):
+        return shipped_cell(n_pairs, 1 if d_k == 16 else d_k, keys_per_pair)
+
+    monkeypatch.setattr(findings, "shipped_cell", holed)
+    assert findings.smallest_width(16, 2) == 32
+    monkeypatch.setattr(findings, "shipped_cell", lambda n, _, keys: shipped_cell(n, 1, keys))
+    assert findings.smallest_width(16, 2) is None
+    assert "No d_k of the map" in findings.result_sentence()
+    words = findings.smallest_widths_in_words(findings.smallest_widths())
+    assert set(words["Pairs ÷ d_k"]) == {"none"}
+
+
 def test_the_findings_count_what_the_file_holds():
     growth, crowded, narrow, control = findings.findings()
     assert f"from {findings.smallest_width(4, 2)} to {findings.smallest_width(64, 2)}." in growth

@@ -150,9 +150,9 @@ def longer_sentence(table: pd.DataFrame) -> str:
     solved = int((failed[AT_LONG] >= 100 * SOLVED).sum())
     return (
         f"Of {len(failed)} cells with a mean below 99 % after {N_STEPS:,} steps, {better} are "
-        f"better after {LONG_STEPS:,}, and {solved} reach 99 %. So d_k alone does not draw the edge of "
-        "the map; the length of the training does, too. Where it would end with yet more steps, "
-        "this does not show."
+        f"better after {LONG_STEPS:,}, and {solved} reach 99 %. So d_k alone does not draw the "
+        "edge of the map; the length of the training does, too. Where it would end with yet more "
+        "steps, this does not show."
     )
 
 
