@@ -18,15 +18,15 @@ class Reported:
     source: str = "article"
 
 
-# Mask leak: the article gives the outcome with the mask, and no numbers without it.
+# Mask leak: the article's text gives the outcome with the mask, and no numbers without it.
+LEAK_N_TOKENS = 16
+LEAK_POSITION = 10
 LEAK_BEFORE_MASKED = Reported(
     quantity="Largest change before the changed token, with the mask",
     value=0.0,
     unit="no unit",
-    conditions="16 random tokens, position 10 changed",
+    conditions=f"{LEAK_N_TOKENS} random tokens, position {LEAK_POSITION} changed",
 )
-LEAK_N_TOKENS = 16
-LEAK_POSITION = 10
 
 
 # Parameter ledger: the article's count of GPT-3.
@@ -88,12 +88,13 @@ ABLATION_LEARNED = Reported(
     conditions="3 pairs, 8 keys, 8 values, everything learned",
 )
 ABLATION_N_PAIRS = 3
+ABLATION_N_KEYS = 8
 ABLATION_N_VALUES = 8
 ABLATION_N_FRESH = 5000
 
 
-# Context cost: one head on a CPU in float32, d_k 128. The article does not say how many repeats,
-# on which machine, or the times themselves.
+# Context cost: one head on a CPU in float32, d_k 128. The article's text gives the ratios, and not
+# the times, the repeats or the machine.
 _COST_CONDITIONS = "one head, CPU, float32, d_k = 128"
 COST_RATIOS = {
     (n, 2 * n): Reported(

@@ -4,6 +4,7 @@ import streamlit as st
 
 from core.charts import mask_leak as charts
 from core.mask_leak import MASKS, LeakSettings, check_masks, influence, leak, pattern_under
+from core.reported import LEAK_BEFORE_MASKED
 from core.tables import mask_leak as tables
 from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_from
@@ -66,9 +67,9 @@ PREDICTION = Choose(
 page = open_page("pages/mask_leak.py")
 glossary("token", "vector", "causal mask", "−∞", "softmax", "weight", "d_model", "d_k", "seed")
 st.markdown(
-    "In training, every position predicts the token after it. If a position could look ahead, it "
-    "would read the answer. The causal mask forbids it. Here you change one token's vector and "
-    "measure how far every output moves."
+    "A language model is trained to guess, at each place in a text, what comes next. A place that "
+    "could look ahead would read the answer. The causal mask forbids it. Here you change one "
+    "token's vector and measure how far every output moves."
 )
 
 left, right = st.columns([1, 2], gap="large")
@@ -100,7 +101,7 @@ with right:
     st.caption(
         f"One random sequence of {settings.n_tokens} tokens, one random head with d_model = "
         f"{settings.d_model} numbers a token and d_k = {settings.d_k}, seed {settings.seed}. "
-        "Article: 16 random tokens, position 10 changed."
+        f"Article: {LEAK_BEFORE_MASKED.conditions}."
     )
     try_this(
         CONTROLS,
@@ -134,9 +135,10 @@ show_table(checks, key="masks", display=tables.mask_checks_in_words(checks))
 
 show_limits(
     (
-        "The vectors and the head are random. The test shows the mechanism; it does not audit "
-        "any model.",
-        "The article changed one position, once. It printed no numbers for the run without a mask.",
+        "The vectors and the head are random. What this finds holds for the formula; whether a "
+        "given program has it right has to be tested on that program.",
+        "The article changed one position, once. Its text gives no numbers for the run without a "
+        "mask.",
     )
 )
 show_source(leak, pattern_under)

@@ -61,6 +61,14 @@ def test_the_articles_score_stands_beside_its_own_task_only():
     assert "article" not in sampling.sampling_sentence((), other.train)
 
 
+def test_with_other_keys_only_the_uniform_score_is_the_articles():
+    other = replace(SETTINGS, train=replace(SETTINGS.train, n_keys=32))
+    summary = tables.variant_summary((), other).set_index("Variant")["Article"]
+    assert summary.to_dict() == {"learned": "another task", "uniform": "45.7 %"}
+    assert "article" in set(tables.run_points((), other)["Mark"])
+    assert "45.7 %" in sampling.sampling_sentence((), other.train)
+
+
 def test_the_charts_rows_are_the_tables_labels():
     assert list(tables.LABELS.values()) == charts.VARIANTS
     assert tables.LABELS.keys() == tables.TAKEN_AWAY.keys() == tables.ASKS.keys()

@@ -132,6 +132,16 @@ def test_the_summary_says_an_exact_zero_and_where_there_is_no_token():
     assert list(shown["How many"]) == ["10", "1", "5"]
 
 
+def test_the_article_stands_beside_its_own_setting_only():
+    own = tables.leak_summary(leak(LeakSettings(seed=5)))
+    assert own[tables.ARTICLE].iloc[0] == 0
+    assert tables.leak_summary_in_words(own)["Article"].iloc[0].startswith("exactly 0")
+    for other in (LeakSettings(n_tokens=17), LeakSettings(position=9)):
+        summary = tables.leak_summary(leak(other))
+        assert summary[tables.ARTICLE].isna().all()
+        assert set(tables.leak_summary_in_words(summary)["Article"]) == {"another setting"}
+
+
 @pytest.mark.parametrize(
     ("mask", "moved"), [("correct", "0"), ("none", "120"), ("off by one", "15")]
 )

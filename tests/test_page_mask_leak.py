@@ -15,6 +15,11 @@ def test_the_table_is_that_of_core_before_and_after_a_slider_moves():
         assert tables.leak_sentence(result) in words(app)
 
 
+def test_the_article_gives_way_when_the_sequence_is_not_its_own():
+    app = opened("mask_leak", n_tokens="20")
+    assert set(app.table[0].value["Article"]) == {"another setting"}
+
+
 def test_the_map_follows_the_chosen_mask():
     app = opened("mask_leak", mask="off by one")
     run = LeakSettings(mask="off by one")

@@ -18,7 +18,8 @@ from core.reported import (
     ABLATION_N_FRESH,
     ABLATION_UNIFORM,
 )
-from core.tables.sampling import is_articles_task, uniform_runs
+from core.tables.recall import is_articles_task
+from core.tables.sampling import has_articles_ceiling, uniform_runs
 from core.training import TrainSettings
 
 _SPREAD = 0.6  # how much of its row the seeds of a variant take up
@@ -74,7 +75,7 @@ def run_points(runs: Sequence[AblationRun], settings: AblationSettings) -> pd.Da
             "Words": f"ceiling {ceiling:.1f} %",
         }
     )
-    if is_articles_task(task) and "uniform" in settings.variants:
+    if has_articles_ceiling(task) and "uniform" in settings.variants:
         rows.append(
             {
                 "Mark": "article",
@@ -238,12 +239,13 @@ def _row(variant: str) -> int:
 
 
 def _article(variant: str, task: TrainSettings) -> str:
+    if variant == "uniform" and has_articles_ceiling(task):
+        return f"{ABLATION_UNIFORM.value} %"
     if not is_articles_task(task):
         return "another task"
-    return {
-        "learned": f"solved within {ABLATION_LEARNED.value:g} steps",
-        "uniform": f"{ABLATION_UNIFORM.value} %",
-    }.get(variant, "not tried")
+    if variant == "learned":
+        return f"solved within {ABLATION_LEARNED.value:g} steps"
+    return "not tried"
 
 
 def _range(low: float, high: float, form: str, unit: str) -> str:

@@ -5,10 +5,11 @@ import pandas as pd
 
 from core.attention import Floats
 from core.mask_leak import Leak, MaskCheck
-from core.reported import LEAK_BEFORE_MASKED
+from core.reported import LEAK_BEFORE_MASKED, LEAK_N_TOKENS, LEAK_POSITION
 
 MASKED = "Largest change with the mask"
 UNMASKED = "Largest change without a mask"
+ARTICLE = "Article, with the mask"
 
 WHY = {
     "correct": "The score of every later token is −∞ before the softmax, so its weight is 0.",
@@ -25,9 +26,11 @@ WHY = {
 def leak_summary(result: Leak) -> pd.DataFrame:
     """Return the largest change before, at and after the changed token, beside the article's.
 
-    A part that holds no token (before the first, after the last) has no number: NaN.
+    A part that holds no token (before the first, after the last) has no number: NaN. So has the
+    article at any other sequence length or position than its own.
     """
     p, n = result.settings.position, result.settings.n_tokens
+    articles = LEAK_BEFORE_MASKED.value if (n, p) == (LEAK_N_TOKENS, LEAK_POSITION) else np.nan
     parts = {"before": slice(0, p), "at": slice(p, p + 1), "after": slice(p + 1, n)}
     rows = []
     for part, where in parts.items():
@@ -37,7 +40,7 @@ def leak_summary(result: Leak) -> pd.DataFrame:
                 "How many": len(result.masked[where]),
                 MASKED: _largest(result.masked[where]),
                 UNMASKED: _largest(result.unmasked[where]),
-                "Article, with the mask": LEAK_BEFORE_MASKED.value if part == "before" else np.nan,
+                ARTICLE: articles if part == "before" else np.nan,
             }
         )
     return pd.DataFrame(rows)
@@ -48,13 +51,13 @@ def leak_summary_in_words(summary: pd.DataFrame) -> pd.DataFrame:
     words = summary.astype(object)
     for column in (MASKED, UNMASKED):
         words[column] = [exactly(value) for value in summary[column]]
-    words["Article"] = [
-        "nothing moved with the mask; without it, changed substantially",
-        "not reported",
-        "not reported",
-    ]
+    words["Article"] = (
+        ["exactly 0 with the mask; large without it, no number", "not reported", "not reported"]
+        if summary[ARTICLE].notna().any()
+        else "another setting"
+    )
     words["How many"] = words["How many"].astype(str)
-    return words.drop(columns="Article, with the mask")
+    return words.drop(columns=ARTICLE)
 
 
 def output_changes(result: Leak) -> pd.DataFrame:

@@ -9,6 +9,9 @@ from core.ablation import uniform_ceiling
 from core.evaluation import Evaluation
 from core.reported import (
     ABLATION_LEARNED,
+    ABLATION_N_KEYS,
+    ABLATION_N_PAIRS,
+    ABLATION_N_VALUES,
     ABLATION_UNIFORM,
     RECALL_LEARNED,
     RECALL_MATCH,
@@ -203,8 +206,9 @@ def solved_at(checkpoints: Sequence[Checkpoint]) -> float:
 
 
 def is_articles_task(settings: TrainSettings) -> bool:
-    """Whether pairs, keys and values are the article's; it does not give its other settings."""
-    return (settings.n_pairs, settings.n_keys, settings.n_values) == (3, 8, 8)
+    """Whether pairs, keys and values are the article's; its text gives no other sizes."""
+    articles = (ABLATION_N_PAIRS, ABLATION_N_KEYS, ABLATION_N_VALUES)
+    return (settings.n_pairs, settings.n_keys, settings.n_values) == articles
 
 
 def _mark(series: str, step: int, accuracy: float, loss: float) -> dict[str, object]:

@@ -31,7 +31,7 @@ def sampling_points(runs: Sequence[AblationRun], task: TrainSettings) -> pd.Data
     for run in uniform_runs(runs):
         scores.append(("uniform head", run.settings.seed, run.score))
         scores.append(("best strategy", run.settings.seed, run.best))
-    if is_articles_task(task):
+    if has_articles_ceiling(task):
         scores.append(("article", None, articles_score()))
     rows = [
         {
@@ -57,7 +57,7 @@ def sampling_summary(runs: Sequence[AblationRun], task: TrainSettings) -> pd.Dat
         best, head = add_up(r.best for r in uniform), add_up(r.score for r in uniform)
         rows.append(_sampled("Best strategy, on the test sequences", best, task))
         rows.append(_sampled("Uniform head, on the same sequences", head, task))
-    if is_articles_task(task):
+    if has_articles_ceiling(task):
         rows.append(_exactly("Article, ceiling", ABLATION_CEILING.value))
         rows.append(_sampled("Article, uniform head", articles_score(), task))
     return pd.DataFrame(rows)
@@ -90,9 +90,11 @@ def sampling_sentence(runs: Sequence[AblationRun], task: TrainSettings) -> str:
         f"One standard error of {ABLATION_N_FRESH:,} sequences at the ceiling is {error:.2f} "
         "percentage points."
     )
-    if is_articles_task(task):
+    if has_articles_ceiling(task):
         distance = distance_in_errors(articles_score(), ceiling)
-        sentence += f" The article's 45.7 % is {in_errors(distance)} the exact ceiling."
+        sentence += (
+            f" The article's {ABLATION_UNIFORM.value} % is {in_errors(distance)} the exact ceiling."
+        )
     above = [distance_in_errors(run.score, ceiling) for run in uniform_runs(runs)]
     if above:
         sentence += (
@@ -128,8 +130,8 @@ def signed(distance: float) -> str:
     return f"{distance:+.2f}".replace("-", "−").replace("inf", "∞") if distance else "0"
 
 
-def is_articles_task(task: TrainSettings) -> bool:
-    """Say whether the article's scores may stand beside these: its pairs and values."""
+def has_articles_ceiling(task: TrainSettings) -> bool:
+    """Whether even attention has the article's ceiling: keys do not matter to it."""
     return (task.n_pairs, task.n_values) == (ABLATION_N_PAIRS, ABLATION_N_VALUES)
 
 
