@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.parts.controls import forget_other_pages
 from pages.parts.present import enlarge, presenting
 from pages.parts.server import settle
 
@@ -107,6 +108,7 @@ def open_page(path: str) -> Page:
         layout="wide",
         initial_sidebar_state="collapsed" if presenting() else SIDEBAR_WIDTH,
     )
+    forget_other_pages(path)
     settle()
     enlarge()
     with st.sidebar:

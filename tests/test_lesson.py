@@ -86,6 +86,23 @@ def test_a_projector_sees_the_picked_controls_and_the_same_run():
     assert "One random sequence of 24 tokens" in words(app)
 
 
+def test_a_telling_case_works_on_a_projector_too():
+    app = opened("mask_leak", present="1", show="n_tokens")
+    press(app, "Change the very first token: who is safe?")
+    assert "no output comes before it" in words(app)
+
+
+def test_a_value_set_on_one_page_does_not_travel_to_another():
+    app = opened("ablation", skip=False, n_pairs="12", n_keys="32", n_values="30", n_seeds="1")
+    assert app.slider(key="n_values").value == 30
+    app.query_params.clear()  # as a link of the menu does in a browser
+    for name in ("many_heads", "scale", "recall_training", "ablation"):
+        app.switch_page(f"pages/{name}.py").run()
+        assert not app.exception, name
+        assert (SKIP in labels(app)) == (name != "ablation"), name
+    assert app.slider(key="n_values").value == 8
+
+
 def test_the_printed_page_escapes_what_a_student_wrote():
     page = notebook_page(
         [Entry(page="Mechanism", question="Which?", predicted="<script>alert(1)</script>")],

@@ -74,7 +74,9 @@ def test_every_choice_can_be_made(name):
             getattr(app, kind)(key=key).set_value(start).run()
 
 
-@pytest.mark.parametrize("bad", ["99999999999999", "-1e9", "abc", "", "nan", "<b>x</b>"])
+@pytest.mark.parametrize(
+    "bad", ["99999999999999", "-1e9", "abc", "", "nan", "inf", "-1e400", "<b>x</b>"]
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bad_link_opens_the_page_and_says_what_was_wrong(name, bad):
     keys = [slider.key for slider in opened(name).slider]

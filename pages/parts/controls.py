@@ -3,6 +3,7 @@
 A control's key is the name of the settings field it fills and of the parameter in the link.
 """
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,6 +18,8 @@ from pages.parts.present import presenting, shown
 Value = int | float | str | bool
 S = TypeVar("S")
 
+_PAGE = "page_open"  # the page the visitor is on
+_DRAWN = "controls_drawn"  # the keys of the controls drawn on it
 _NOTES = "notes_on_the_link"  # mended in an earlier run, shown until a control moves
 
 
@@ -62,7 +65,8 @@ class Slider(Control):
             number = float(text)
         except ValueError:
             return self.default, rule
-        if number != number or (whole and number != round(number)):  # NaN is not equal to itself
+        # NaN is neither; an infinity is past one of the ends, which is then the nearest value.
+        if math.isnan(number) or (whole and math.isfinite(number) and number != round(number)):
             return self.default, rule
         if self.low <= number <= self.high:
             return None
@@ -166,6 +170,7 @@ def draw(controls: Sequence[AnyControl], first: int = 6) -> dict[str, Any]:
     A value in the link that breaks a control's rule is replaced by the nearest allowed one, and a
     note says so. Those after the ``first`` are folded away.
     """
+    st.session_state.setdefault(_DRAWN, set()).update(control.key for control in controls)
     _mend_link(controls)
     notes = st.container() if _notes_key(controls) in st.session_state else None
     values: dict[str, Any] = {}
@@ -196,6 +201,19 @@ def set_controls(controls: Sequence[AnyControl], values: dict[str, Any]) -> None
     """Set every control before the next run: those without a value to their defaults."""
     for control in controls:
         st.session_state[control.key] = values.get(control.key, control.default)
+
+
+def forget_other_pages(path: str) -> None:
+    """Let go of the controls' values when a visitor comes from another page.
+
+    Pages name their controls after settings fields, so several have a ``seed`` or ``n_pairs``, each
+    with limits of its own. Streamlit keeps the value of a control that is bound to the link for the
+    whole visit, and would hand it to the next page's control of the same name.
+    """
+    if st.session_state.get(_PAGE) != path:
+        for key in st.session_state.pop(_DRAWN, ()):
+            st.session_state.pop(key, None)
+        st.session_state[_PAGE] = path
 
 
 def settings_from(
@@ -281,6 +299,10 @@ def _notes_key(controls: Sequence[AnyControl]) -> str:
 def _value_of(control: AnyControl) -> Value:
     if shown(control.key):
         return control.draw()
+    # A hidden control can still be set: by a telling case, a preset, a click on a chart.
+    if control.key in st.session_state:
+        value: Value = st.session_state[control.key]
+        return value
     text = st.query_params.get(control.key)
     return control.default if text is None else control.read(text)
 

@@ -72,9 +72,13 @@ def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None
     raise RuntimeError(f"the server did not answer:\n{log.read_text()}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A browser from the PATH, or Playwright's own; skipped without one, except on CI."""
+    """A browser from the PATH, or Playwright's own; skipped without one, except on CI.
+
+    It ends with this package: Playwright keeps an event loop running in the main thread, in which
+    later tests could not start their own.
+    """
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     with sync_playwright() as playwright:
         try:
@@ -88,7 +92,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of one server shared by all browser tests; its log must hold no traceback."""
     log = tmp_path_factory.mktemp("server") / "log.txt"

@@ -95,6 +95,19 @@ def test_the_link_carries_the_state_and_the_menu_leads_everywhere(screen):
     assert complaints(screen) == []
 
 
+def test_values_stay_on_their_page(screen):
+    """Several pages have a control of the same name, with limits of its own."""
+    extreme = "n_seeds=1&n_steps=100&n_pairs=12&n_keys=32&n_values=30&d_k=100"
+    screen.open(f"ablation?{extreme}", QUESTIONS["ablation"])
+    for name in ("many_heads", "scale", "recall_training"):
+        title = next(page.title for page in PAGES if page.path == f"pages/{name}.py")
+        screen.page.get_by_test_id("stSidebar").get_by_role("link", name=title).click()
+        screen.page.get_by_role("button", name="Skip: show me").wait_for()
+        assert screen.page.get_by_test_id("stException").count() == 0
+        screen.page.wait_for_url(f"**/{name}")
+    assert complaints(screen) == []
+
+
 def test_a_bad_link_is_mended_in_the_browser_too(screen):
     screen.open("mask_leak?n_tokens=900&seed=abc", QUESTIONS["mask_leak"])
     screen.page.wait_for_url("**/mask_leak?n_tokens=64")
