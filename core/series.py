@@ -42,6 +42,7 @@ class SeriesStep(Generic[S, R]):
     settings: S  # of the run this is about
     step: int  # training steps that run has taken
     run: R | None  # the run with its scores, if this report is its last
+    checkpoint: AtStep | None = None  # the checkpoint passed, if it is not
 
 
 def series_steps(
@@ -78,6 +79,7 @@ def series_steps(
                         settings=settings,
                         step=checkpoint.step,
                         run=None,
+                        checkpoint=checkpoint,
                     )
                 )
         yield SeriesStep(

@@ -2,6 +2,7 @@
 
 import time
 
+import pyarrow as pa
 import pytest
 
 from core.question_model import QuestionSettings
@@ -120,6 +121,22 @@ def test_a_moved_slider_abandons_the_runs_and_keeps_those_with_nothing_changed()
     assert plain.live
     second.stop()
     plain.stop()
+
+
+def test_a_run_under_way_is_on_the_first_chart():
+    app = opened(PAGE, n_steps="10000", n_seeds="20", init_scale="0.3")
+    found = set()
+    for _ in range(600):
+        data = app.get("vega_lite_chart")[0].proto.data.data
+        frame = pa.ipc.open_stream(data).read_pandas()
+        found |= set(frame["Who"][frame["Trained"].str.endswith(" of 10,000")])
+        if found == {tables.CHANGED, tables.UNCHANGED}:
+            break
+        time.sleep(0.05)
+        app.run()
+    assert found == {tables.CHANGED, tables.UNCHANGED}
+    for which in ("changed", "unchanged"):
+        app.session_state[f"question_{which}"].stop()
 
 
 def test_all_changes_are_run_on_demand_and_only_then_compared_with_the_prediction():

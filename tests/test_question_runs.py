@@ -296,6 +296,9 @@ def test_a_series_runs_its_settings_in_order_and_scores_each():
     steps = [step for step in run_steps(settings) if step is not None]
     assert [step.settings.seed for step in steps if step.run] == [0, 1]
     assert [step.n_done for step in steps if step.run] == [1, 2]
+    passed = [step.checkpoint for step in steps if step.settings.seed == 1 and not step.run]
+    assert passed == list(finished(steps)[1].checkpoints)
+    assert all(step.checkpoint is None for step in steps if step.run)
     for run, chosen in zip(finished(steps), settings, strict=True):
         alone = score_run(train(chosen))
         assert run.settings == chosen

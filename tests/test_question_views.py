@@ -66,9 +66,26 @@ def test_every_run_has_a_point_at_each_position(changed, unchanged):
         .equals(points["Position"])
     )
     assert len(points["Row"].unique()) == 3 * 5
+    assert (points["Trained"] == tables.DONE).all()
     other = tables.weight_points((), (), replace(SETTINGS, n_pairs=2), 2)
     assert list(other.columns) == list(points.columns)
     assert other.empty
+
+
+def test_a_run_under_way_stands_where_its_last_checkpoint_is(unchanged):
+    point = unchanged[1].checkpoints[3]
+    under_way = [(tables.UNCHANGED, unchanged[1].settings, point)]
+    points = tables.weight_points((), unchanged[:1], SETTINGS, 2, under_way)
+    mine = points[points["Trained"] == f"step {point.step} of 100"]
+    assert mine.set_index("Position")[tables.WEIGHT].to_dict() == {
+        "matching pair": 100 * point.weight_on_match,
+        "question": 100 * point.weight_on_question,
+    }
+    assert set(mine["Seed"]) == {"1"}
+    assert set(mine["Who"]) == {tables.UNCHANGED}
+    done = tables.weight_points((), unchanged, SETTINGS, 2)
+    places = done[(done["Seed"] == "1") & (done["Position"] != "each other pair")]["Row"]
+    assert mine["Row"].tolist() == places.tolist()
 
 
 def test_the_summary_is_over_the_runs(changed, unchanged):

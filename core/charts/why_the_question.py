@@ -8,6 +8,7 @@ from core.tables.question_scores import BIN, ENTRY, HIGHEST, ITSELF, LOWEST, OWN
 from core.tables.why_the_question import (
     ACCURACY,
     CHANGED,
+    DONE,
     MEANINGS,
     POSITIONS,
     STEP,
@@ -28,12 +29,14 @@ _AROUND_CELLS = 190
 def weight_points() -> alt.TopLevelMixin:
     """Draw every run's mean weight on the match, on each other pair and on the question.
 
-    In each row the runs with the student's changes lie above those with nothing changed.
+    In each row the runs with the student's changes lie above those with nothing changed. A run
+    under way is paler, and stands where it is at its last checkpoint.
     """
     points = (
         alt.Chart(no_data())
-        .mark_point(size=80, strokeWidth=2, opacity=1)
+        .mark_point(size=80, strokeWidth=2)
         .encode(
+            opacity=alt.condition(f"datum.Trained == '{DONE}'", alt.value(1), alt.value(0.5)),
             x=_percent(WEIGHT, "Mean weight on 5,000 fresh sequences (%)"),
             y=_rows(POSITIONS),
             stroke=_meaning(alt.Stroke),
@@ -54,7 +57,10 @@ def weight_points() -> alt.TopLevelMixin:
                 ),
             ),
             tooltip=[
-                *(alt.Tooltip(field=name, type="nominal") for name in ("Who", "Position", "Seed")),
+                *(
+                    alt.Tooltip(field=name, type="nominal")
+                    for name in ("Who", "Position", "Seed", "Trained")
+                ),
                 alt.Tooltip(field=WEIGHT, type="quantitative", format=".3f"),
                 alt.Tooltip(field=ACCURACY, type="quantitative", format=".2f"),
             ],

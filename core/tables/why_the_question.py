@@ -19,6 +19,7 @@ MEANINGS = ("matching pair", "other pairs", "question")  # of the positions, in 
 
 WEIGHT, ACCURACY, STEP = "Weight (%)", "Accuracy (%)", "Step"
 QUANTITY = "Quantity"
+DONE = "to the end"
 
 _LANES = {CHANGED: -0.2, UNCHANGED: 0.2, ARTICLE: 0.2}  # above and below the middle of a row
 _SPREAD = 0.28  # of a row, taken up by the seeds of a lane
@@ -38,28 +39,45 @@ def weight_points(
     unchanged: Sequence[QuestionRun],
     settings: QuestionSettings,
     n_seeds: int,
+    under_way: Sequence[tuple[str, QuestionSettings, QuestionCheckpoint]] = (),
 ) -> pd.DataFrame:
     """Return a row for every run and position, and the article's three for its own task.
 
     ``Row`` is where it is drawn: the position's number, and in it a lane for each who, across
     which the seeds are spread.
+
+    Args:
+        changed: finished runs with the student's changes.
+        unchanged: finished runs with nothing changed.
+        settings: of the runs with the changes; its seed is the first.
+        n_seeds: runs of each kind, once all are finished.
+        under_way: runs still in training, with whose they are and their last checkpoint; they have
+            a point on the match and one on the question.
     """
     rows = []
+
+    def add(who: str, row: int, weight: float, seed: int, accuracy: float, trained: str) -> None:
+        place = (seed - settings.seed + 0.5) / n_seeds - 0.5
+        rows.append(
+            _point(who, row, weight, row + _LANES[who] + _SPREAD * place)
+            | {"Seed": str(seed), ACCURACY: 100 * accuracy, "Trained": trained}
+        )
+
     for who, runs in ((CHANGED, changed), (UNCHANGED, unchanged)):
         for run in runs:
-            place = (run.settings.seed - settings.seed + 0.5) / n_seeds - 0.5
             for row, weight in enumerate(_weights(run)):
-                rows.append(
-                    _point(who, row, weight, row + _LANES[who] + _SPREAD * place)
-                    | {"Seed": str(run.settings.seed), ACCURACY: 100 * run.accuracy}
-                )
+                add(who, row, weight, run.settings.seed, run.accuracy, DONE)
+    for who, of, point in under_way:
+        for row, share in ((0, point.weight_on_match), (2, point.weight_on_question)):
+            trained = f"step {point.step:,} of {of.n_steps:,}"
+            add(who, row, 100 * share, of.seed, point.accuracy, trained)
     if is_articles_task(settings):
         for row, reported in enumerate(_ARTICLES_WEIGHTS):
             rows.append(
                 _point(ARTICLE, row, reported.value, row + _LANES[ARTICLE])
-                | {"Seed": "not reported", ACCURACY: RECALL_LEARNED.value}
+                | {"Seed": "not reported", ACCURACY: RECALL_LEARNED.value, "Trained": DONE}
             )
-    columns = ["Who", "Position", "Meaning", "Seed", WEIGHT, ACCURACY, "Row"]
+    columns = ["Who", "Position", "Meaning", "Seed", WEIGHT, ACCURACY, "Trained", "Row"]
     return pd.DataFrame(rows, columns=columns)
 
 

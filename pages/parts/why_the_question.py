@@ -7,6 +7,7 @@ import streamlit as st
 from core.charts import why_the_question as charts
 from core.question_model import QuestionSettings
 from core.question_runs import QuestionRun, all_interventions, run_steps, seeds_of, unchanged
+from core.question_training import QuestionCheckpoint
 from core.reported import RECALL_QUESTION, SINK_KEPT, SINK_SIGMOID
 from core.tables import interventions, question_scores
 from core.tables import why_the_question as tables
@@ -59,6 +60,16 @@ class Runs:
         return self.mine.runs if self.mine else ()
 
     @property
+    def under_way(self) -> list[tuple[str, QuestionSettings, QuestionCheckpoint]]:
+        """The runs in training on top of the page, each at its last checkpoint."""
+        found = []
+        for who, series in ((tables.CHANGED, self.mine), (tables.UNCHANGED, self.plain)):
+            last = series.steps[-1] if series and series.steps else None
+            if last and isinstance(last.checkpoint, QuestionCheckpoint):
+                found.append((who, last.settings, last.checkpoint))
+        return found
+
+    @property
     def every_run(self) -> Sequence[QuestionRun]:
         """The finished runs of every change, none before they were asked for."""
         return self.every.runs if self.every else ()
@@ -86,7 +97,7 @@ def show_weights(runs: Runs, *, polling: bool) -> None:
     changed, plain = runs.changed_runs, runs.plain.runs
     show_chart(
         charts.weight_points,
-        tables.weight_points(changed, plain, runs.settings, runs.n_seeds),
+        tables.weight_points(changed, plain, runs.settings, runs.n_seeds, runs.under_way),
         key="question_weights",
         says=tables.weights_sentence(changed, plain),
         alt_text="Points: the mean weight on the matching pair, on each other pair and on the "

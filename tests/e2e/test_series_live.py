@@ -19,7 +19,7 @@ def test_runs_are_followed_to_their_end_and_again(screen, name, done):
     again = main.get_by_role("button", name="Run again")
     for _ in range(2):
         again.first.wait_for(timeout=LONG)
-        assert done in main.inner_text()
+        main.get_by_text(done).first.wait_for(timeout=LONG)
         again.first.click()
         main.get_by_role("button", name="Stop").first.wait_for(timeout=LONG)
     again.first.wait_for(timeout=LONG)
@@ -33,6 +33,6 @@ def test_all_changes_to_the_question_are_run_to_their_end(screen):
     assert "What came out" not in main.inner_text()
     main.get_by_role("button", name="Run all 9 changes: 9 runs").click()
     main.get_by_text("What came out").wait_for(timeout=LONG)
-    assert "9 of 9 runs done" in main.inner_text()
+    main.get_by_text("9 of 9 runs done").wait_for(timeout=LONG)
     assert "8 of 8 runs came out as expected of a copy" in main.inner_text()
     assert screen.page.get_by_test_id("stException").count() == 0
