@@ -25,8 +25,8 @@ class HeadSteps:
     """
 
     Q: Floats  # (n, d_k) what each token asks
-    K: Floats  # (n, d_k) how each token advertises itself
-    V: Floats  # (n, d_v) what each token hands over
+    K: Floats  # (n, d_k) what each token can be found by
+    V: Floats  # (n, d_v) what is taken from each token
     scores: Floats  # (n, n) Q Kᵀ times the scale; a row asks, a column is looked at
     masked_scores: Floats  # (n, n) scores, with −∞ where the mask forbids looking
     pattern: Floats  # (n, n) softmax of each row of masked_scores

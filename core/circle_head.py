@@ -40,7 +40,7 @@ def score_scale(n_keys: int, gap: float = GAP) -> float:
     """Return the score of a key with itself that leaves its neighbours this far below.
 
     The neighbours' score is the cosine of 2π / n_keys times as large. With many keys that is
-    about 1 − 2π² / n_keys², so the scale grows with the square of the number of keys.
+    about 1 − 2π² / n_keys², so the scale grows as n_keys².
 
     >>> [round(score_scale(n)) for n in (8, 32, 128)]
     [68, 1041, 16604]

@@ -23,8 +23,8 @@ def attention_by_formula(
 
     Args:
         q: (n, d_k), what each token asks.
-        k: (n, d_k), how each token advertises itself.
-        v: (n, d_v), what each token hands over.
+        k: (n, d_k), what each token can be found by.
+        v: (n, d_v), what is taken from each token.
         causal: whether each token is kept from looking at later ones.
 
     Returns:

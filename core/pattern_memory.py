@@ -1,7 +1,7 @@
 """How much memory the patterns of a whole model would take, if all were stored at once.
 
-Arithmetic only: no model is run. A pattern has one row and one column for each token, and every
-head of every layer has a pattern of its own. FlashAttention and its like never store them.
+Arithmetic only: no model is run. Over n tokens a pattern is a table of n × n, and every head of
+every layer has its own. FlashAttention and its like never store them.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,11 @@
-"""Associative recall, the smallest task that needs attention, and a model that is one head.
+"""Associative recall: look a key up among pairs, with a model that is one attention head.
 
-A sequence has n key–value pairs and then a question: one of its keys again. The answer is that
-key's value. The model embeds a pair as key embedding + value embedding and the question as its
-key embedding alone, runs one attention head (Vaswani et al. 2017, eq. 1) from the question's
-position, and reads the answer off the head's output with a last matrix, W_O. There are no
-positions, no residual, and no biases, so the order of the pairs cannot matter.
+A sequence is a list of n pairs, each a key with a value, and last one of its keys alone: the
+question. To answer is to name that key's value. The model embeds a pair as key embedding + value
+embedding and the question as its key embedding alone, lets the question attend to all tokens
+(Vaswani et al. 2017, eq. 1), and turns the head's output into a score for each value with a last
+matrix, W_O. There are no positions, no residual, and no biases, so the order of the pairs cannot
+matter.
 
 This module computes it token by token, the way it is explained. `core.circuits` computes the same
 numbers from two small tables, which is what the training uses.

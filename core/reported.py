@@ -162,7 +162,7 @@ RECALL_GRADIENT = Reported(
     quantity="Largest relative difference of a gradient from nudging",
     value=1.2e-6,
     unit="no unit",
-    conditions="24 sampled parameters in all six matrices",
+    conditions="24 parameters, sampled from all six matrices",
 )
 
 

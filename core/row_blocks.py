@@ -42,8 +42,8 @@ def attention_by_row_blocks(
 
     Args:
         q: (n, d_k), what each token asks.
-        k: (n, d_k), how each token advertises itself.
-        v: (n, d_v), what each token hands over.
+        k: (n, d_k), what each token can be found by.
+        v: (n, d_v), what is taken from each token.
         causal: whether each token is kept from looking at later ones.
         block_size: query rows computed at once, at least 1; the last block may be smaller.
         n_threads: how many blocks are computed at the same time, at least 1.

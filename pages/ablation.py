@@ -198,13 +198,13 @@ with st.expander("The measured cells, and all runs, as tables"):
 
 show_limits(
     (
-        "One head, one layer, and a task without word order. It says nothing about what the heads "
-        "of a large model do.",
+        "One head, one layer, and a task without word order. Heads of a large model may use their "
+        "scores for something else.",
         "The ceiling is for equal attention. Attention that is fixed but unequal is not bound by "
         "it.",
         "A uniform head can also stay below its ceiling: with few steps, or with a d_k of 1 or 2.",
         "“Frozen” freezes W_Q and W_K. The embeddings go on training, and the scores with them.",
-        "The article trained each of its two models once, and reported no seed.",
+        "The article trained each of its two models once; its text gives no seed.",
     )
 )
 show_source(uniform_ceiling, ceiling_cases, run_steps, score_run)

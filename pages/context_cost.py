@@ -136,11 +136,11 @@ show_limits(
         "The times depend on this machine and on who else uses it: another visitor, another "
         "program or this page drawing itself can double a run. Every repeat is shown; lines and "
         "ratios use the fastest.",
-        "NumPy on a CPU, 32-bit floats, one head. GPU kernels have other speeds; only the shape "
-        "of the curve carries over, since their arithmetic grows as n² too.",
+        "NumPy on a CPU, 32-bit floats, one head. On a GPU the milliseconds are others. What you "
+        "may expect there as well is the growth: the formula asks for n² there too.",
         "Below about 1,000 tokens fixed costs count, and at some size the table outgrows the "
         "processor's cache. So a ratio can lie well below or above 4.",
-        "The article gives no times, repeats or machine, only the ratios.",
+        "The article's text gives the ratios, and no times, repeats or machine.",
         "Peak memory is what NumPy and Python allocate beyond the queries, keys and values, "
         "traced in one run of each size, before the timed ones, in a process that does nothing "
         "else. The matrix library's own working memory is not counted. With several threads the "

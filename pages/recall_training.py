@@ -132,8 +132,8 @@ glossary(
     "seed",
 )
 st.markdown(
-    "A sequence holds key–value pairs, then one of its keys again as the question. Keys 0, 3 and 4 "
-    "with values 6, 0 and 1, question 4: the right answer is 1. Nobody tells the head what to ask "
+    "A sequence holds key–value pairs, then one of its keys again as the question. The article's "
+    "example is 0:6, 3:0, 4:1 and question 4; it asks for the 1. Nobody tells the head what to ask "
     "or where to look; it only sees how wrong its answers are. The uniform head is the same model "
     "with W_Q and W_K held at zero, so it must look everywhere alike."
 )
@@ -193,11 +193,11 @@ show_limits(
     (
         "One head, one layer and a toy task without word order: nothing in this head knows which "
         "token came first. Real models add position information.",
-        "It shows that gradient descent can build query–key matching. It says nothing about what "
-        "GPT-3's 9,216 heads do.",
+        "A head this small can learn to look a key up. Whether heads of a large language model do "
+        "the same has to be looked for in that model.",
         "The article did not look into why about half of the weight stays on the question.",
-        "The article does not give its learning rate, optimiser, batch, d_model, d_k or initial "
-        "scale; the defaults here reproduce its outcome.",
+        "The article's text gives no learning rate, optimiser, batch, d_model, d_k or initial "
+        "scale; with the defaults here the outcome is the same as there.",
     )
 )
 show_source(answer, forward, backward, train_pieces)

@@ -11,9 +11,9 @@ SYMBOLS = {
     "x, X": "The vector of one token, and the table of all of them: a row for each token.",
     "W_Q, W_K, W_V": "The three learned tables that turn a vector into a query, a key, a value.",
     "W_O": "The output projection: it turns what a head found back into a token's vector.",
-    "query, q, Q": "What a token asks. Q is the table of all queries.",
-    "key, k, K": "How a token advertises itself to the questions. K is the table of all keys.",
-    "value, v, V": "What a token hands over when it is looked at. V is the table of all values.",
+    "query, q, Q": "What a token looks for in the others. Q: the table of all queries.",
+    "key, k, K": "What a token can be found by: queries are compared with it. K: all keys.",
+    "value, v, V": "What is taken from a token, as much as its weight says. V: all values.",
     "score": "q · k ÷ √d_k: how well one token's query fits another's key.",
     "q · k": "The dot product: multiply number by number and add up. Large when two vectors "
     "point the same way.",

@@ -104,7 +104,7 @@ def show_stages(result: Mechanism, index: int) -> None:
             says=plain(tables.looking_sentence(result, index)),
         )
     with right:
-        vectors("V", "X W_V, what each token hands over", steps.V, dimensions, 2.0)
+        vectors("V", "X W_V, what is taken from each token", steps.V, dimensions, 2.0)
     left, right = st.columns(2, gap="large")
     with left:
         vectors("Output", "pattern × V, a weighted sum", steps.output, dimensions, 2.0)

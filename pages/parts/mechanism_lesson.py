@@ -129,14 +129,14 @@ flowchart TB
 """
 
 STAGES_IN_WORDS = """
-Each token's vector x is multiplied by three matrices.
+The head makes three lists of numbers out of a token's vector x, with one learned table for each.
 
-- **q = x W_Q** asks a question, **k = x W_K** says what the token has to offer, and **v = x W_V**
-  is what it hands over.
+- **q = x W_Q** is a question, **k = x W_K** an offer that questions are compared with, and
+  **v = x W_V** the content others can take.
 - The score of a pair is q·k: large when the one token's question fits the other's offer.
-- The mask sets the score of every later token to −∞. The softmax turns each row of scores into
-  weights that sum to 1.
-- The output is the sum of all v, each times its weight. It is added to x: refined, not replaced.
+- The mask sets the score of every later token to −∞. The softmax makes weights of each row of
+  scores: none below 0, together 1.
+- The output is the sum of all v, each times its weight. It is added to x, so what x held stays.
 
 **Where W_O goes.** Here W_V keeps all 16 dimensions (d_v = d_model), so the output fits onto X as
 it is. In a transformer each of many heads makes a shorter output. They are laid side by side, and
@@ -154,7 +154,7 @@ LIMITS = (
     "Nothing here knows which token came first, except through the mask. With two nouns, the later "
     "one takes the adjectives of both. Real models add position to the vectors.",
     "This is one head in one layer, without W_O, biases or layer norm. The article tells these "
-    "stories in words and prints no numbers for them.",
+    "stories in words; its text gives no numbers for them.",
     "A softmax must put its weight somewhere. A word that asks nothing takes the plain average of "
     "the values it may look at, so words such as “the” turn a little as well.",
 )
