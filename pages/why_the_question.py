@@ -203,8 +203,9 @@ st.fragment(show_sinks, run_every=redraw or (POLL_SECONDS if runs.live_below els
 
 show_limits(
     (
-        "One head, one layer, a task of two dozen symbols. In a larger model several heads and the "
-        "residual stream can do what this head has no room for.",
+        f"One head, one layer, and {settings.n_keys + settings.n_values} symbols: keys and values. "
+        "In a larger model several heads and the residual stream can do what this head has no room "
+        "for.",
         "That a shared direction at the start drives the weight off is shown by taking it away, at "
         "an initial scale of 0.3, and where a table to ask with tips the split: in 3 of the seeds "
         "0 to 19 it leaves the question 33 to 43 %, and from a centred start the half.",
@@ -212,7 +213,7 @@ show_limits(
         "in 3,000 steps.",
         "The figures on sinks are the papers' own, from other models and other tasks; they are "
         "beside this head's for the direction and not for the size.",
-        "The article trained one head, and reported no seed and no initial scale.",
+        "The article trained one head; its text gives no seed and no initial scale.",
     )
 )
 show_source(circuits, score_run)

@@ -109,7 +109,8 @@ def show_answer(visit: Visit, controls: tuple[Text, ...]) -> None:
     with boxes:
         st.markdown(
             f"Keys run from 0 to {settings.n_keys - 1}, values from 0 to {settings.n_values - 1}. "
-            f"The head was trained on {settings.n_pairs} pairs; give it as many as you like."
+            f"The head was trained on {settings.n_pairs} pairs; give it 1 to {settings.n_keys}, "
+            "each with another key."
         )
         typed = draw(controls)
     with reply_side:
