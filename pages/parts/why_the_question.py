@@ -110,7 +110,8 @@ def show_weights(runs: Runs, *, polling: bool) -> None:
     show_table(summary, key="why_weights", display=tables.weight_summary_in_words(summary))
     st.caption(
         "A mean over runs, and the range of the runs. Each run is one seed, asked 5,000 fresh "
-        f"sequences. Article: {RECALL_QUESTION.conditions}."
+        "sequences. Paler: a run under way, on the 2,000 sequences of its last checkpoint. "
+        f"Article: {RECALL_QUESTION.conditions}."
     )
     if runs.live != polling:
         st.rerun()
