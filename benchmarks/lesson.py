@@ -10,13 +10,8 @@ from benchmarks.server import Server, machine_cpu
 from benchmarks.students import LostError, Student, page_name
 from pages import PAGES
 
-HEAVY = {  # what a student does -> the page on which every move starts a long computation
-    "training": "recall_training",
-    "ablating": "ablation",
-    "measuring": "context_cost",
-}
 WARM_UP_SECONDS = 20  # at most, for the first long computation of a page
-LAST_SEED = 99  # of the seed's slider on those pages
+LAST_SEED = 99  # of the slider of that name on the pages that compute long
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +40,7 @@ class Lesson:
 
     server: Server
     pages: Sequence[str]  # each student's
+    busy: int = 0  # how many of them, the first ones, start one long computation after the other
     seed: int = 0  # fixes what the students do
     beat: float = 2.0  # seconds from one move of a student to the next
     students: list[Student] = field(default_factory=list)  # those who got their page
@@ -78,17 +74,15 @@ class Lesson:
         await asyncio.gather(*(self._safely(s, skip_prediction(s)) for s in self.students))
 
     async def work(self, seconds: float) -> None:
-        """Let them move their sliders; on a heavy page, start the next run as one ends."""
+        """Let the busy ones start the next computation as one ends, the others move sliders."""
         until = time.perf_counter() + seconds
-        heavy = [student for student in self.students if student.page in HEAVY.values()]
-        # Seeds of their own, so that no run is another's.
-        seeds = {student: range(1 + i, LAST_SEED, len(heavy)) for i, student in enumerate(heavy)}
-        working = (
-            self._repeat(student, seeds[student], until)
-            if student in seeds
-            else self._tweak(student, until)
-            for student in self.students
-        )
+        busy = self.students[: self.busy]
+        working = [
+            # Seeds of their own, so that no computation is another's.
+            self._repeat(student, range(1 + i, LAST_SEED, len(busy)), until)
+            for i, student in enumerate(busy)
+        ]
+        working += [self._tweak(student, until) for student in self.students[self.busy :]]
         await asyncio.gather(
             self._watch_lateness(until),
             *(self._safely(s, work) for s, work in zip(self.students, working, strict=True)),
@@ -154,27 +148,31 @@ async def skip_prediction(student: Student) -> None:
             return
 
 
-def places(n: int, heavy: Mapping[str, int] | None = None) -> list[str]:
-    """Return the page of each of n students: first those with something heavy to do.
+def places(n: int, busy: Mapping[str, int], light: Sequence[str]) -> list[str]:
+    """Return the page of each of n students: the busy ones first, the others spread evenly.
 
-    The others are spread over the pages on which a move is a matter of milliseconds.
-
-    >>> places(5, {"training": 2})
-    ['recall_training', 'recall_training', 'mechanism', 'mask_leak', 'parameter_ledger']
+    >>> places(5, {"recall_training": 2}, ["mechanism", "mask_leak"])
+    ['recall_training', 'recall_training', 'mechanism', 'mask_leak', 'mechanism']
     """
-    first = [HEAVY[name] for name, many in (heavy or {}).items() for _ in range(many)]
-    names = [page_name(page.path) for page in PAGES]
-    light = [name for name in names if name not in HEAVY.values()]
+    first = [name for name, many in busy.items() for _ in range(many)]
     return (first + [light[i % len(light)] for i in range(n)])[:n]
 
 
-async def warm_up(server: Server) -> None:
-    """Visit every page once and wait for what it starts, so that all is imported and compiled."""
-    for page in PAGES:
-        async with Student(server.address, page_name(page.path)) as student:
+async def warm_up(server: Server) -> list[str]:
+    """Visit every page and wait for what it starts, so that all is imported and compiled.
+
+    Returns:
+        The names of the light pages, on which a move starts nothing that goes on by itself.
+    """
+    light = []
+    for name in (page_name(page.path) for page in PAGES):
+        async with Student(server.address, name) as student:
             await skip_prediction(student)
-            if page_name(page.path) not in HEAVY.values():
+            if not student.live:
                 await student.move()
+            if not student.live:
+                light.append(name)
             end = time.perf_counter() + WARM_UP_SECONDS
             while student.live and time.perf_counter() < end:
                 await asyncio.sleep(0.1)
+    return light

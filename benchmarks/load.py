@@ -5,10 +5,12 @@
     python -m benchmarks.load --students 60 --waves 10
 
 Each line of the first kind of table has a server of its own, warmed up by a visit to every page.
-The students are spread over the light pages but those who are told to train, ablate or measure.
-With --waves, class after class comes to one server and goes, and each line says what it holds
-afterwards. The students speak from this process and so take processor time of the same machine;
-it stands beside the server's, and beside what other programs took meanwhile.
+The students are spread over the pages that answer at once, but for those who are told to train,
+ablate or measure: they start the next computation as one ends. With --waves, class after class
+comes to one server and goes, and each line says what it holds afterwards.
+
+The students speak from this process and so take processor time of the same machine; it stands
+beside the server's, and beside what other programs took meanwhile.
 """
 
 import argparse
@@ -21,21 +23,27 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.lesson import HEAVY, Lesson, Moment, places, warm_up
+from benchmarks.lesson import Lesson, Moment, places, warm_up
 from benchmarks.report import Row, machine, markdown, write
 from benchmarks.server import Server
 
 FILES = 8192  # this process holds a socket for every student
+BUSY = {  # what a student is busy with -> its page
+    "training": "recall_training",
+    "ablating": "ablation",
+    "measuring": "context_cost",
+}
 STORED = 128  # visits that Streamlit keeps for two minutes, for students who come back
 
 
 async def lesson_row(options: argparse.Namespace, students: int) -> tuple[Row, Lesson]:
     """Hold one lesson on a server of its own."""
-    heavy = {name: getattr(options, name) for name in HEAVY}
+    busy = {page: getattr(options, name) for name, page in BUSY.items()}
     with tempfile.TemporaryDirectory() as folder, Server(Path(folder) / "log") as server:
-        await warm_up(server)
+        light = await warm_up(server)
         empty = server.usage()
-        lesson = Lesson(server=server, pages=places(students, heavy))
+        pages = places(students, busy, light)
+        lesson = Lesson(server=server, pages=pages, busy=min(sum(busy.values()), students))
         await lesson.join()
         await asyncio.sleep(1)  # let the pages do what they do once they are drawn
         full = server.usage()
@@ -45,11 +53,11 @@ async def lesson_row(options: argparse.Namespace, students: int) -> tuple[Row, L
         held = server.usage()
         await lesson.leave()
     seconds = end.clock - start.clock
-    busy, own = end.server - start.server, end.students - start.students
+    used, own = end.server - start.server, end.students - start.students
     reruns = [time for times in lesson.reruns.values() for time in times]
     row: Row = {
         "Students": students,
-        **{name.capitalize(): many for name, many in heavy.items()},
+        **{name.capitalize(): busy[page] for name, page in BUSY.items()},
         "All joined (s)": lesson.joined,
         "Reruns": len(reruns),
         "p50 (ms)": ms(reruns, 50),
@@ -58,10 +66,10 @@ async def lesson_row(options: argparse.Namespace, students: int) -> tuple[Row, L
         "Beats missed": lesson.missed,
         "Long runs": lesson.long_runs,
         "Live view p95 (ms)": ms(lesson.polls, 95),
-        "Server CPU per rerun (ms)": busy / len(reruns) * 1000 if reruns else math.nan,
-        "Server (cores)": busy / seconds,
+        "Server CPU per rerun (ms)": used / len(reruns) * 1000 if reruns else math.nan,
+        "Server (cores)": used / seconds,
         "Students (cores)": own / seconds,
-        "Others (cores)": (end.machine - start.machine - busy - own) / seconds,
+        "Others (cores)": (end.machine - start.machine - used - own) / seconds,
         "Students late p95 (ms)": ms(lesson.late, 95),
         "Server memory (MB)": held.resident,
         "of it its own (MB)": held.proportional,
@@ -96,10 +104,10 @@ async def wave_rows(options: argparse.Namespace, students: int) -> tuple[list[Ro
     rows: list[Row] = []
     errors: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, Server(Path(folder) / "log") as server:
-        await warm_up(server)
+        light = await warm_up(server)
         for wave in range(options.waves):
             seed = wave if options.fresh else 0
-            lesson = Lesson(server=server, pages=places(students), seed=seed)
+            lesson = Lesson(server=server, pages=places(students, {}, light), seed=seed)
             await lesson.join()
             for _ in range(3):
                 await lesson.move_once()
@@ -148,7 +156,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--students", type=int, nargs="+", default=[1, 30, 60, 100])
     parser.add_argument("--seconds", type=float, default=30.0, help="of work in each lesson")
-    for name, page in HEAVY.items():
+    for name, page in BUSY.items():
         parser.add_argument(f"--{name}", type=int, default=0, help=f"students busy on {page}")
     parser.add_argument("--waves", type=int, default=0, help="classes that come and go")
     parser.add_argument("--fresh", action="store_true", help="new moves in every wave")

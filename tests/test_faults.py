@@ -22,13 +22,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 NAMES = [page_name(page.path) for page in PAGES]
-SHORT = {  # what keeps the runs that a visit to these pages starts short
-    "recall_training": {"n_steps": "100"},
-    "ablation": {"n_steps": "100", "n_seeds": "1"},
-    "context_cost": {"n_largest": "512", "n_repeats": "1"},
-}
+# A link that keeps short what a visit starts; a page ignores what it has no control for.
+SHORT = {"n_steps": "100", "n_seeds": "1", "n_largest": "512", "n_repeats": "1"}
 BEGUN = {"seed": "7"}  # a link with settings in it: the page does not ask for a prediction first
-PATIENCE = 25.0  # seconds until something has to have happened; a bound, not a measurement
+PATIENCE = 120.0  # seconds until something has to have happened; a bound, not a measurement
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +47,15 @@ async def together(activities: Iterable[Coroutine[None, None, object]]) -> None:
     async with asyncio.TaskGroup() as group:
         for activity in activities:
             group.create_task(activity)
+
+
+async def whole_page(student: Student) -> None:
+    """Load the page once more, until its end has come too: see `Student.ends_lost`."""
+    while True:
+        lost = student.ends_lost
+        await student.rerun()
+        if student.ends_lost == lost:
+            return
 
 
 async def come_to_rest(student: Student) -> None:
@@ -84,25 +90,27 @@ async def until(reached: Callable[[], Awaitable[bool]]) -> None:
 class TestRestart:
     def test_thirty_students_get_their_pages_back(self, tmp_path):
         log = tmp_path / "log.txt"
-        places = [NAMES[i % len(NAMES)] for i in range(30)]
 
-        async def work(student: Student, seed: int) -> None:
+        async def work(student: Student, number: int) -> None:
             await student.arrive()
-            if student.page in SHORT:
-                await student.set("seed", float(1 + seed % 3))
-            else:
-                await student.move()
+            sliders = [
+                widget
+                for widget in student.screen.widgets
+                if widget.kind == "slider" and widget.parameter not in ("", *SHORT)
+            ]
+            if sliders:
+                slider = sliders[number % len(sliders)]
+                await student.set(slider.key, slider.other_value(student.rng))
+                assert student.link[slider.parameter]
+            await whole_page(student)
 
         async def lesson() -> None:
             class_ = [
-                Student(server.address, name, SHORT.get(name), seed=i)
-                for i, name in enumerate(places)
+                Student(server.address, NAMES[i % len(NAMES)], SHORT, seed=i) for i in range(30)
             ]
             await together(work(student, i) for i, student in enumerate(class_))
-            left = [(dict(student.link), values(student)) for student in class_]
-            assert all(
-                link != SHORT.get(name, {}) for name, (link, _) in zip(places, left, strict=True)
-            )
+            left = [(student.link, values(student)) for student in class_]
+            assert sum(link != SHORT for link, _ in left) > 20
             server.kill()
             await together(student.leave() for student in class_)
             server.start()
@@ -113,8 +121,8 @@ class TestRestart:
                 for i, student in enumerate(class_)
             ]
             await together(student.arrive() for student in back)
-            await together(come_to_rest(student) for student in back)
-            assert [(dict(student.link), values(student)) for student in back] == left
+            await together(whole_page(student) for student in back)
+            assert [(student.link, values(student)) for student in back] == left
             assert [words for student in back for words in student.complaints] == []
             await together(student.leave() for student in back)
 
@@ -198,7 +206,7 @@ class TestGarbage:
 class TestDisconnecting:
     def test_students_who_vanish_mid_run_leave_nothing(self, server):
         async def visit(name: str) -> Student:
-            student = Student(server.address, name, SHORT.get(name))
+            student = Student(server.address, name, SHORT)
             await student.arrive()
             return student
 
@@ -257,28 +265,36 @@ class TestDisconnecting:
 
 class TestMeasuring:
     def test_twenty_at_once_take_their_turns(self, server):
-        link = {"n_largest": "1024", "n_repeats": "3"}
 
         async def lesson() -> None:
             class_ = [
-                Student(server.address, "context_cost", {**link, "seed": str(seed)})
+                Student(server.address, "context_cost", {**SHORT, "seed": str(seed)})
                 for seed in range(1, 21)
             ]
             waited = set()
 
+            async def watch() -> None:
+                while True:
+                    for student in class_:
+                        if any(queue_sentence(place) in student.text for place in range(1, 21)):
+                            waited.add(student)
+                    await asyncio.sleep(0.05)
+
+            def redraw(student: Student) -> bool:
+                # Under heavy load Streamlit can lose the run that follows the last poll.
+                return not student.live or "Measured on this server" in student.text
+
             async def all_done() -> bool:
-                for student in class_:
-                    if any(queue_sentence(place) in student.text for place in range(1, 21)):
-                        waited.add(student)
-                return not any(student.live for student in class_)
+                waiting = [s for s in class_ if "From 256 to 512 tokens" not in s.text]
+                await together(student.rerun() for student in waiting if redraw(student))
+                return not waiting
 
             async with bystander(server):
+                watching = asyncio.create_task(watch())
                 await together(student.arrive() for student in class_)
                 await until(all_done)
-                await together(student.rerun() for student in class_)
-                for student in class_:
-                    assert student.complaints == []
-                    assert "From 512 to 1,024 tokens" in student.text
+                watching.cancel()
+                assert [words for student in class_ for words in student.complaints] == []
                 assert len(waited) > 10
                 await together(student.leave() for student in class_)
 
@@ -287,7 +303,7 @@ class TestMeasuring:
     def test_without_memory_the_one_who_measures_is_told(self, tmp_path):
         async def lesson() -> None:
             for name in NAMES:
-                async with Student(server.address, name, SHORT.get(name)) as student:
+                async with Student(server.address, name, SHORT) as student:
                     await come_to_rest(student)
             limit = server.address_space() + 200 * 2**20  # one table of 8,192 × 8,192 is 256 MiB
             resource.prlimit(server.process.pid, resource.RLIMIT_AS, (limit, limit))
@@ -311,7 +327,7 @@ class TestLimits:
 
         async def lesson() -> None:
             for name in ["", *NAMES]:
-                async with Student(server.address, name, SHORT.get(name)) as student:
+                async with Student(server.address, name, SHORT) as student:
                     await student.move()
                     assert student.complaints == [], name
 
