@@ -10,19 +10,30 @@ from core.published import gpt3_row_of, gpt3_table, reconciliation_of, reconcili
 from core.tables import ledger as tables
 from core.tables import published
 from pages import close_page, open_page
-from pages.parts.ledger import choose_sizes
+from pages.parts.glossary import glossary
+from pages.parts.ledger import CONTROLS, PREDICTION, cases, choose_sizes
+from pages.parts.lesson import ask, compare, try_this
 from pages.parts.show import show_chart, show_limits, show_source, show_table
 
-open_page("pages/parameter_ledger.py")
+page = open_page("pages/parameter_ledger.py")
+glossary(
+    *("parameter", "token", "head", "W_Q, W_K, W_V", "W_O", "d_model", "d_head", "d_ff"),
+    *("feed-forward", "gated feed-forward", "grouped-query attention"),
+)
 st.markdown(
     "A model's parameters are the entries of its learned matrices, so its sizes alone say how many "
-    "there are and where they sit. Guess first: is most of GPT-3 attention? Then choose another "
-    "model, or move any size."
+    "there are and where they sit. Begin with GPT-3, then choose another model, or move any size."
 )
 
 left, right = st.columns([1, 2], gap="large")
 with left:
-    config = choose_sizes()
+    values, config = choose_sizes()
+
+with right:
+    waiting = ask(page.title, PREDICTION, CONTROLS, values)
+if waiting:
+    close_page(page.path)
+    st.stop()
 
 ledger = count_parameters(config)
 
@@ -36,11 +47,13 @@ with right:
         "embeddings, attention, feed-forward, and biases and norms, each where it lies in the "
         "whole and cut into its matrices.",
     )
+    compare(page.title, tables.shares_sentence(ledger), tables.layer_sentence(ledger))
     st.markdown(
         published.match_sentence(ledger, reconciliation_of(config), gpt3_row_of(config))
         + " "
         + tables.width_sentence(config)
     )
+    try_this(CONTROLS, *cases())
     st.subheader("GPT-3 as the article counts it", anchor=False)
     steps = article_steps()
     show_table(
@@ -105,4 +118,4 @@ show_limits(
     )
 )
 show_source(count_parameters, part_formulas)
-close_page("pages/parameter_ledger.py")
+close_page(page.path)

@@ -179,6 +179,15 @@ def test_sentences():
         "174,604,259,328 parameters (174.6 billion). Attention has 57,982,058,496 (58.0 billion): "
         "33.2 % of this total."
     )
+    assert tables.shares_sentence(ledger) == (
+        "Of GPT-3 175B: attention 33.2 %, feed-forward 66.4 %, embeddings 0.37 %."
+    )
+    assert tables.layer_sentence(ledger) == (
+        "In a layer, W_Q, W_K, W_V and W_O of all heads have 604.0 million parameters, and the two "
+        "feed-forward matrices 1.2 billion: 2.0 times as many."
+    )
+    llama = count_parameters(next(c for c in CONFIGS if c.model == "Llama-3-70B"))
+    assert "the three feed-forward matrices" in tables.layer_sentence(llama)
     assert "prints 175.0B" in published.match_sentence(ledger, None, gpt3_row_of(gpt3()))
     gemma = next(r for r in reconciliations() if r.published.config.model == "Gemma-7B")
     said = published.match_sentence(count_parameters(gemma.published.config), gemma, None)

@@ -1,12 +1,15 @@
 """The ledger's page shows core's numbers for whatever sizes its controls hold."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.gpt3_article import gpt3
 from core.ledger import count_parameters
 from core.published import published_models
-from pages.parts.ledger import CONTROLS
-from tests.page_helpers import opened, words
+from core.tables import ledger as tables
+from pages.parts.ledger import CONTROLS, PREDICTION, cases
+from tests.page_helpers import SKIP, opened, words
 
 PAGE = "parameter_ledger"
 
@@ -73,6 +76,32 @@ def test_the_button_returns_to_gpt3():
     key(app.button, "reset_n_layers").click().run()
     assert key(app.selectbox, "start").value == "GPT-3 175B"
     assert "174,604,259,328 parameters" in words(app)
+
+
+def test_the_page_asks_first_and_shows_nothing_of_the_answer():
+    app = opened(PAGE, skip=False)
+    assert [button.label for button in app.button if button.key.startswith("predict_")] == [
+        *PREDICTION.answers,
+        SKIP,
+    ]
+    assert "33.2 %" not in words(app)
+    key(app.button, "predict_Parameter ledger_1").click().run()
+    said = words(app)
+    assert "You predicted\nWhat came out" in said
+    assert "About a third" in said
+    assert tables.shares_sentence(count_parameters(gpt3())) in said
+
+
+@pytest.mark.parametrize("number", range(len(cases())))
+def test_a_case_sets_the_sizes(number):
+    question, sizes = cases()[number]
+    assert len(question) <= 40
+    app = opened(PAGE)
+    key(app.button, f"try_n_layers_{number}").click().run()
+    assert not app.exception
+    expected = replace(gpt3(), **sizes)
+    assert f"{count_parameters(expected).total:,} parameters" in words(app)
+    assert expected != gpt3()
 
 
 def test_a_link_carries_the_sizes():

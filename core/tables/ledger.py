@@ -204,6 +204,28 @@ def total_sentence(ledger: Ledger) -> str:
     )
 
 
+def shares_sentence(ledger: Ledger) -> str:
+    """Say what share of the model each of its three large parts has."""
+    shares = [
+        f"{part} {share_in_words(100 * ledger.part(part) / ledger.total)}"
+        for part in ("attention", "feed-forward", "embeddings")
+    ]
+    return f"Of {ledger.config.model}: {', '.join(shares)}."
+
+
+def layer_sentence(ledger: Ledger) -> str:
+    """Say why attention has the share it has, by the matrices of one layer."""
+    n_layers = ledger.config.n_layers
+    attention = ledger.part("attention") // n_layers
+    feed_forward = ledger.part("feed-forward") // n_layers
+    matrices = "three" if ledger.config.gated_feed_forward else "two"
+    return (
+        f"In a layer, W_Q, W_K, W_V and W_O of all heads have {in_words(attention)} parameters, "
+        f"and the {matrices} feed-forward matrices {in_words(feed_forward)}: "
+        f"{feed_forward / attention:.1f} times as many."
+    )
+
+
 def width_sentence(config: ModelConfig) -> str:
     """Say whether the heads together are as wide as the model, and what it means if not."""
     width = config.n_heads * config.d_head

@@ -1,13 +1,15 @@
 """The parameter ledger's controls, and starting them from a published model."""
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from core.gpt3_article import gpt3
 from core.ledger import BIASES, NORMS, ModelConfig, nearest_kv_heads
 from core.published import published_models
-from pages.parts.controls import Choice, Slider, Switch, draw, settings_from
+from pages.parts.controls import Choice, Slider, Switch, draw, set_controls, settings_from
+from pages.parts.lesson import Choose
 
 CONTROLS = (
     Slider(key="n_layers", label="Layers", low=1, high=128, default=96),
@@ -90,8 +92,27 @@ CONTROLS = (
 )
 
 
-def choose_sizes() -> ModelConfig:
-    """Draw the controls and, above them, the published model whose sizes they hold, if any."""
+PREDICTION = Choose(
+    question="How much of GPT-3, counted in parameters, is attention?",
+    answers=("About a tenth", "About a third", "About half", "About two thirds"),
+)
+
+
+def cases() -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Return the telling cases: each a question, and the sizes that answer it."""
+    return (
+        ("Llama-3-70B: what does sharing save?", _sizes(_starts()["Llama-3-70B"])),
+        ("GPT-2 small: is it a third again?", _sizes(_starts()["GPT-2 small"])),
+        ("Five times the vocabulary: who loses?", {"n_vocab": 5 * gpt3().n_vocab}),
+    )
+
+
+def choose_sizes() -> tuple[dict[str, Any], ModelConfig]:
+    """Draw the controls and, above them, the published model whose sizes they hold, if any.
+
+    Returns:
+        What the controls hold, and the model they make.
+    """
     above = st.container()
     values = draw(CONTROLS)
     fitting = nearest_kv_heads(values["n_heads"], values["n_kv_heads"])
@@ -100,9 +121,10 @@ def choose_sizes() -> ModelConfig:
             f"“Key-value heads” must divide “Heads” ({values['n_heads']}), so that every group "
             f"shares one. You chose {values['n_kv_heads']}; {fitting} is used."
         )
-    config = settings_from(ModelConfig, CONTROLS, {**values, "n_kv_heads": fitting})
+    values["n_kv_heads"] = fitting
+    config = settings_from(ModelConfig, CONTROLS, values)
     with above:
-        return _draw_start(config)
+        return values, _draw_start(config)
 
 
 def _draw_start(config: ModelConfig) -> ModelConfig:
@@ -124,9 +146,11 @@ def _draw_start(config: ModelConfig) -> ModelConfig:
 
 def _take_sizes() -> None:
     name = st.session_state["start"]
-    config = _starts()[name] if name else gpt3()
-    for control in CONTROLS:
-        st.session_state[control.key] = getattr(config, control.key)
+    set_controls(CONTROLS, _sizes(_starts()[name] if name else gpt3()))
+
+
+def _sizes(config: ModelConfig) -> dict[str, Any]:
+    return {control.key: getattr(config, control.key) for control in CONTROLS}
 
 
 def _starts() -> dict[str, ModelConfig]:
