@@ -117,7 +117,8 @@ def test_a_variant_that_solves_it_in_some_runs_is_not_said_to_in_every_one(runs)
 
 def test_a_run_that_stopped_early_is_said_to_have(runs):
     broken = replace(runs[0], diverged="The loss stopped being a finite number at step 5.")
-    assert "Stopped early" in tables.progress_sentence((broken,), SETTINGS)
+    assert "a finite number: 1 run." in tables.progress_sentence((broken,), SETTINGS)
+    assert "a finite number: 2 runs." in tables.progress_sentence((broken, broken), SETTINGS)
     assert tables.run_list((broken,))["Stopped early"].tolist() == [broken.diverged]
 
 

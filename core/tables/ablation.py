@@ -18,6 +18,7 @@ from core.reported import (
     ABLATION_N_FRESH,
     ABLATION_UNIFORM,
 )
+from core.tables.counts import count_runs
 from core.tables.recall import is_articles_task
 from core.tables.sampling import has_articles_ceiling, uniform_runs
 from core.training import TrainSettings
@@ -184,7 +185,9 @@ def progress_sentence(runs: Sequence[AblationRun], settings: AblationSettings) -
             parts.append(f"99 % reached {words}: {', '.join(names)}.")
     broken = sum(run.diverged is not None for run in runs)
     if broken:
-        parts.append(f"Stopped early, as the loss was no longer a finite number: {broken} runs.")
+        parts.append(
+            f"Stopped early, as the loss was no longer a finite number: {count_runs(broken)}."
+        )
     return " ".join(parts) or "No variant has reached 99 %."
 
 
@@ -209,10 +212,10 @@ def findings(runs: Sequence[AblationRun], settings: AblationSettings) -> list[st
         answer = "No run has finished yet."
         if mine and solved:
             when = _range(min(solved), max(solved), "{:,}", "")
-            answer = f"{len(solved)} of {len(mine)} runs reached 99 %, at step {when}."
+            answer = f"{len(solved)} of {count_runs(len(mine))} reached 99 %, at step {when}."
         elif mine:
             best = 100 * max(run.score.share for run in mine)
-            answer = f"None of {len(mine)} runs reached 99 %; the best scored {best:.1f} %."
+            answer = f"None of {count_runs(len(mine))} reached 99 %; the best scored {best:.1f} %."
         lines.append(f"**{LABELS[variant]}.** {TAKEN_AWAY[variant]} {ASKS[variant]} {answer}")
     return lines
 

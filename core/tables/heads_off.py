@@ -7,7 +7,7 @@ import pandas as pd
 
 from core.ablation_scores import SOLVED
 from core.many_heads import Answered, Case, HeadsRun, of_case
-from core.tables.many_heads import count_runs
+from core.tables.counts import count_runs
 
 ANSWERS = ("both", "first", "second")
 ALL_ON = "all heads on"

@@ -8,6 +8,7 @@ import pandas as pd
 from core.question_model import QuestionSettings
 from core.question_runs import INTERVENTIONS, QuestionRun, intervention_of
 from core.reported import SINK_DROPPED, SINK_KEPT, SINK_SIGMOID, SINK_SOFTMAX
+from core.tables.counts import count_runs
 from core.tables.question_scores import mean_gap
 from core.tables.why_the_question import WEIGHT, in_range
 
@@ -125,8 +126,8 @@ def expected_sentence(runs: Sequence[QuestionRun]) -> str:
     if not outcomes:
         return "No run has finished yet."
     return (
-        f"{sum(outcomes)} of {len(outcomes)} runs came out as expected of a copy: “as much” is "
-        f"within {100 * ALIKE:.0f} percentage points, “next to nothing” up to "
+        f"{sum(outcomes)} of {count_runs(len(outcomes))} came out as expected of a copy: “as much” "
+        f"is within {100 * ALIKE:.0f} percentage points, “next to nothing” up to "
         f"{100 * NEXT_TO_NOTHING:.0f} %."
     )
 

@@ -19,8 +19,10 @@ from core.many_heads import (
 )
 from core.one_head_ceiling import one_head_ceiling
 from core.tables.ceiling import percent
+from core.tables.counts import count_runs
 from core.tables.sampling import in_errors
 from core.two_facts_settings import TwoFactsSettings
+from core.two_facts_training import N_TEST
 
 _SPREAD = 0.6  # how much of its row the seeds of a case take up
 SORTED, ONE_HEAD, TWO_HEADS = CASES[0], CASES[1], CASES[2]
@@ -34,15 +36,6 @@ def label(case: Case) -> str:
     """
     heads = "1 head" if case.n_heads == 1 else f"{case.n_heads} heads"
     return f"{heads}, smallest first" if case.order == "smallest first" else heads
-
-
-def count_runs(count: int) -> str:
-    """Write a number of runs.
-
-    >>> count_runs(1), count_runs(5)
-    ('1 run', '5 runs')
-    """
-    return "1 run" if count == 1 else f"{count} runs"
 
 
 def run_points(runs: Sequence[HeadsRun], settings: ManyHeadsSettings) -> pd.DataFrame:
@@ -218,7 +211,7 @@ def scored_sentence(settings: ManyHeadsSettings) -> str:
         scored = (
             f"Scored on {n_scored(task):,} fresh sequences a run: all possible ones are too many."
         )
-    return f"{scored} 99 %: on 1,000 sequences at a checkpoint of the training."
+    return f"{scored} 99 %: on {N_TEST:,} sequences at a checkpoint of the training."
 
 
 def chosen_settings(task: TwoFactsSettings, n_heads: int, seed: int) -> TwoFactsSettings:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from core.recall_at_scale import N_FRESH, ScaleRun, ScaleSettings
 from core.recall_map import ShippedRun, shipped_cell
+from core.tables.counts import count_runs
 from core.tables.scale import ACCURACY, ceiling
 
 SHIPPED, SERVER = "Shipped: ", "On this server: "
@@ -73,7 +74,8 @@ def again_sentence(fresh: Sequence[ScaleRun]) -> str:
         return "These settings are not the shipped ones, so the numbers may well differ."
     off = [100 * abs(a.score.share - b.score.share) for a, b in same]
     equal = sum(1 for difference in off if difference == 0)
-    sentence = f"{equal} of {len(same)} runs with the shipped settings gave the shipped accuracy"
+    runs = count_runs(len(same))
+    sentence = f"{equal} of {runs} with the shipped settings gave the shipped accuracy"
     if equal == len(same):
         return f"{sentence} exactly."
     return (

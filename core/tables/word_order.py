@@ -9,6 +9,7 @@ import pandas as pd
 from core.ablation_scores import add_up, interval, standard_error
 from core.order_training import N_FRESH, OrderRun, OrderSeries
 from core.positions import SCHEMES
+from core.tables.counts import count_runs
 from core.tables.gradcheck import scientific
 from core.tables.mask_leak import exactly
 from core.word_order import OrderSettings, order_ceiling
@@ -186,7 +187,9 @@ def progress_sentence(runs: Sequence[OrderRun], task: OrderSettings) -> str:
         parts.append(f"Not every answer right: {', '.join(imperfect)}.")
     broken = sum(run.diverged is not None for run in runs)
     if broken:
-        parts.append(f"Stopped early, as the loss was no longer a finite number: {broken} runs.")
+        parts.append(
+            f"Stopped early, as the loss was no longer a finite number: {count_runs(broken)}."
+        )
     return " ".join(parts)
 
 
