@@ -64,8 +64,9 @@ if waiting:
     st.stop()
 
 visit = follow(settings)
+every = POLL_SECONDS if visit.live else None
 with right:
-    st.fragment(show_times, run_every=POLL_SECONDS if visit.live else None)(visit)
+    st.fragment(show_times, run_every=every)(visit, polling=visit.live)
     if visit.result:
         compare(page.title, tables.doubling_sentence(visit.result), WHY)
     for sentence in tables.left_out_sentences(settings):
@@ -76,7 +77,7 @@ st.markdown(
     "Inside its softmax the formula holds three tables of n × n. Row blocks hold one block of rows "
     "and throw it away before they begin the next."
 )
-st.fragment(show_memory, run_every=POLL_SECONDS if visit.live else None)(visit)
+st.fragment(show_memory, run_every=every)(visit)
 
 st.subheader("The row blocks, one by one", anchor=False)
 st.markdown(
@@ -127,8 +128,8 @@ show_table(flash, key="flash_attention", display=pattern_tables.flash_in_words(f
 st.caption(
     "FlashAttention: 209 MiB for each 1,024 tokens, from 1,024 upward. That is 16 · 8 · n · "
     "(13 · 64 · 2 + 2 · 4) bytes: thirteen vectors and two float32 a token. Both formulas are "
-    "our reading of the printed numbers. Its memory no longer grows as n²; its time still does, "
-    "× 3.9 a doubling."
+    "our reading of the printed numbers. Its memory no longer grows as n². Its arithmetic still "
+    "does."
 )
 
 show_limits(

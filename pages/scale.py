@@ -98,8 +98,7 @@ with left:
     task = settings_from(
         ScaleSettings,
         CONTROLS,
-        {control.key: values[control.key] for control in TRAINING}
-        | {"n_pairs": n_pairs, "n_keys": keys_per_pair * n_pairs, "d_k": d_k},
+        {control.key: values[control.key] for control in TRAINING},
     )
     runs = cell_runs(task, n_pairs, d_k, keys_per_pair, values["n_seeds"])
 
@@ -130,7 +129,7 @@ with right:
 try_this(
     CONTROLS,
     ("64 pairs, d_k = 8: eight pairs a number", {"n_pairs": 64, "d_k": 8}),
-    ("One number: what stops it at 25 %?", {"n_pairs": 4, "d_k": 1}),
+    ("One number: why never above 25 %?", {"n_pairs": 4, "d_k": 1}),
     ("d_k too small, or too few steps?", {"n_pairs": 32, "d_k": 4, "n_steps": 10_000}),
     ("d_model = 4: is it the embedding?", {"n_pairs": 16, "d_k": 16, "d_model": 4}),
 )
@@ -145,7 +144,7 @@ show_chart(
     charts.by_width,
     tables.by_width(keys_per_pair, n_pairs),
     key="by_width",
-    says=f"In colour: {n_pairs} pairs of {keys_per_pair * n_pairs} keys.",
+    says=f"In colour: {n_pairs} pairs of {runs[0].n_keys} keys.",
     alt_text="Lines: mean accuracy over d_k for each number of pairs, with chance and the ceiling "
     "for equal weights.",
 )
@@ -195,8 +194,7 @@ show_limits(
         "other's way, too; “match on top” looks at the keys alone.",
         "No recurrent model was trained, so the comparison with those is Zoology's, not this "
         "page's.",
-        "The same settings give the same numbers on the same machine. On another, a solved cell "
-        "may move by up to 2 points, and a cell on the edge by more.",
+        findings.machine_sentence(),
     )
 )
 show_source(train_pieces, score_at_scale, circle_head)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.order_model import backward, forward
 from core.order_pictures import shuffle_pairs
-from core.order_training import SLOPES, OrderSeries, order_steps, slope_runs
+from core.order_training import N_LENGTH, SLOPES, OrderSeries, order_steps, slope_runs
 from core.positions import alibi_bias, rotate, sinusoids
 from core.tables import word_order as tables
 from core.word_order import OrderSettings
@@ -100,8 +100,8 @@ st.fragment(parts.show_mechanism, run_every=seldom)(series, settings)
 
 st.subheader("Sequences of another length", anchor=False)
 st.markdown(
-    "The same heads, not trained further, on fewer and on more other pairs: 1,000 fresh sequences "
-    "a run at each length."
+    "The same heads, not trained further, on fewer and on more other pairs: "
+    f"{N_LENGTH:,} fresh sequences a run at each length."
 )
 st.fragment(parts.show_lengths, run_every=seldom)(series, settings)
 

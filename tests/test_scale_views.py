@@ -9,7 +9,7 @@ from core.ablation_scores import Score
 from core.charts import scale as charts
 from core.charts.style import spec
 from core.recall_at_scale import PAIRS, WIDTHS, ScaleRun, ScaleSettings, cell_runs
-from core.recall_map import shipped_cell
+from core.recall_map import TOLERANCE, shipped_cell
 from core.tables import scale as tables
 from core.tables import scale_cell as one_cell
 from core.tables import scale_findings as findings
@@ -163,6 +163,10 @@ def test_the_shipped_numbers_carry_their_day_and_machine():
     assert run.measured in sentence
     assert run.machine in sentence
     assert "3,000 steps" in sentence
+
+
+def test_the_tolerance_is_said_in_points():
+    assert f"by up to {100 * TOLERANCE:.0f} points" in findings.machine_sentence()
 
 
 def test_a_run_that_diverged_says_so():

@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from core.ablation_scores import N_FRESH
 from core.charts.style import COLOURS, no_data
 
 VARIANTS = ["learned", "uniform", "W_Q, W_K frozen", "W_Q frozen", "values hidden"]
@@ -20,7 +21,7 @@ def run_points() -> alt.TopLevelMixin:
     base = alt.Chart(no_data())
     x = alt.X(
         "Accuracy:Q",
-        title="Accuracy on 5,000 fresh sequences (%)",
+        title=f"Accuracy on {N_FRESH:,} fresh sequences (%)",
         scale=alt.Scale(domain=[0, 100], nice=False),
     )
     names = " : ".join(f"datum.value == {i} ? '{name}'" for i, name in enumerate(VARIANTS))

@@ -2,6 +2,7 @@
 
 import altair as alt
 
+from core.ablation_scores import N_FRESH
 from core.charts.style import CHART_HEIGHT, COLOURS, colour_scale, diverging, no_data
 from core.tables.interventions import NAMES
 from core.tables.question_scores import BIN, ENTRY, HIGHEST, ITSELF, LOWEST, OWN_KEY, SHARE
@@ -37,7 +38,7 @@ def weight_points() -> alt.TopLevelMixin:
         .mark_point(size=80, strokeWidth=2)
         .encode(
             opacity=alt.condition(f"datum.Trained == '{DONE}'", alt.value(1), alt.value(0.5)),
-            x=_percent(WEIGHT, "Mean weight on 5,000 fresh sequences (%)"),
+            x=_percent(WEIGHT, f"Mean weight on {N_FRESH:,} fresh sequences (%)"),
             y=_rows(POSITIONS),
             stroke=_meaning(alt.Stroke),
             fill=_meaning(alt.Fill),
@@ -208,7 +209,7 @@ def intervention_points() -> alt.TopLevelMixin:
         alt.Chart(no_data())
         .mark_point(size=60, filled=True, opacity=0.85)
         .encode(
-            x=_percent(WEIGHT, "Mean weight on 5,000 fresh sequences (%)"),
+            x=_percent(WEIGHT, f"Mean weight on {N_FRESH:,} fresh sequences (%)"),
             y=_rows(NAMES),
             color=alt.Color(
                 field="Position",

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 
 from core.charts.style import CHART_HEIGHT, COLOURS, colour_scale, no_data
-from core.order_training import SLOPES
+from core.order_training import N_FRESH, SLOPES
 from core.tables.order_findings import DISTANCE, OTHERS, RELATIVE, SLOPE, slope_words
 from core.tables.word_order import ACCURACY, LABELS
 
@@ -18,7 +18,7 @@ def run_points() -> alt.TopLevelMixin:
     """Draw a point for every run, a row for each scheme, beside chance and the ceiling."""
     base = alt.Chart(no_data())
     scale = alt.Scale(domain=[0, 100], nice=False)
-    x = alt.X("Accuracy:Q", title="Accuracy on 5,000 fresh sequences (%)", scale=scale)
+    x = alt.X("Accuracy:Q", title=f"Accuracy on {N_FRESH:,} fresh sequences (%)", scale=scale)
     names = " : ".join(f"datum.value == {i} ? '{name}'" for i, name in enumerate(SCHEMES))
     y = alt.Y(
         "Row:Q",
@@ -57,7 +57,7 @@ def run_points() -> alt.TopLevelMixin:
                 alt.Tooltip("Scheme:N", title="Positions"),
                 "Seed:Q",
                 alt.Tooltip("Accuracy:Q", title="Accuracy (%)", format=".2f"),
-                alt.Tooltip("Wrong:Q", title="Wrong of 5,000", format=","),
+                alt.Tooltip("Wrong:Q", title=f"Wrong of {N_FRESH:,}", format=","),
                 alt.Tooltip("Solved:N", title="99 % reached"),
             ],
         )

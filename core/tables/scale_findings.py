@@ -12,6 +12,7 @@ from core.recall_map import (
     LONG_STEPS,
     LONG_WIDTHS,
     N_STEPS,
+    TOLERANCE,
     answered_by,
     shipped_cell,
     shipped_runs,
@@ -194,6 +195,14 @@ def written_down_sentence(table: pd.DataFrame) -> str:
         f"Written down, the head answers at least {written.min():.1f} % in every row. Trained from "
         f"a random start it falls from {trained.iloc[0]:.1f} % to {trained.iloc[-1]:.1f} %. So at "
         "d_k = 2 it is not room that runs out: this training does not find such a circle."
+    )
+
+
+def machine_sentence() -> str:
+    """Say how far another machine may move the shipped numbers."""
+    return (
+        "The same settings give the same numbers on the same machine. On another, a solved cell "
+        f"may move by up to {100 * TOLERANCE:g} points, and a cell on the edge by more."
     )
 
 

@@ -8,7 +8,9 @@ from core.reported import ABLATION_UNIFORM
 from core.tables import ablation as tables
 from core.tables import ceiling as ceilings
 from core.tables import sampling
+from core.training import N_TEST
 from pages.parts.ablation_series import AblationSeries, remember, remembered
+from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
 from pages.parts.show import show_chart, show_table
 
@@ -30,7 +32,6 @@ def show_runs(
         settings: what they were made from.
         title: the page's, under which the prediction is kept.
         polling: whether the page draws this again and again, as it should only while runs go on.
-            Where that changes, by the end of the runs or by its buttons, the page is drawn anew.
     """
     series.poll()
     remember(series.runs)
@@ -49,12 +50,11 @@ def show_runs(
     summary = tables.variant_summary(series.runs, settings)
     show_table(summary, key="variants", display=tables.variant_summary_in_words(summary))
     st.caption(
-        "99 %: on 2,000 sequences at a checkpoint of the training. “With the scores of the start”: "
-        "the trained head, its attention scores put back to what they were before training. "
-        f"Article: {ABLATION_UNIFORM.conditions}."
+        f"99 %: on {N_TEST:,} sequences at a checkpoint of the training. “With the scores of the "
+        "start”: the trained head, its attention scores put back to what they were before "
+        f"training. Article: {ABLATION_UNIFORM.conditions}."
     )
-    if series.live != polling:
-        st.rerun()
+    redraw_if_changed(live=series.live, polling=polling)
 
 
 def show_findings(series: AblationSeries, settings: AblationSettings) -> None:
@@ -101,5 +101,4 @@ def show_map(series: AblationSeries | None, settings: AblationSettings, *, polli
         alt_text="Heat-map: the ceiling for even attention over different values and pairs in a "
         "sequence, with a dot on each cell that was measured.",
     )
-    if series is not None and series.live != polling:
-        st.rerun()
+    redraw_if_changed(live=series is not None and series.live, polling=polling)

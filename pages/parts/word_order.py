@@ -10,12 +10,13 @@ from core.charts import positions as picture_charts
 from core.charts import word_order as charts
 from core.order_model import start_order
 from core.order_pictures import position_scores, shuffle_pairs
-from core.order_training import OrderRun, OrderSeries
+from core.order_training import N_FRESH, N_SHUFFLED, OrderRun, OrderSeries
 from core.positions import SCHEMES, rotary_angles, sinusoids
 from core.tables import order_findings as findings
 from core.tables import positions as pictures
 from core.tables import word_order as tables
 from core.word_order import OrderSettings
+from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
 from pages.parts.series import Series
 from pages.parts.show import show_chart, show_table
@@ -67,11 +68,11 @@ def show_runs(series: OrderFollowed, settings: OrderSeries, title: str, *, polli
     summary = tables.scheme_summary(series.runs)
     show_table(summary, key="schemes", display=tables.scheme_summary_in_words(summary))
     st.caption(
-        "Weights: means over 5,000 fresh sequences a run. Pairs shuffled: 500 sequences a run, the "
-        "largest change of any value's probability, in float64. The article's task had no order."
+        f"Weights: means over {N_FRESH:,} fresh sequences a run. Pairs shuffled: {N_SHUFFLED} "
+        "sequences a run, the largest change of any value's probability, in float64. The article's "
+        "task had no order."
     )
-    if polling and not series.live:
-        st.rerun()
+    redraw_if_changed(live=series.live, polling=polling)
 
 
 def show_mechanism(series: OrderFollowed, settings: OrderSeries) -> None:
@@ -125,8 +126,7 @@ def show_slopes(series: OrderFollowed | None, task: OrderSettings, *, polling: b
     )
     with st.expander("The runs by slope, as a table"):
         show_table(frame, key="slopes", height=300)
-    if polling and series is not None and not series.live:
-        st.rerun()
+    redraw_if_changed(live=series is not None and series.live, polling=polling)
 
 
 def show_shuffle(settings: OrderSettings, scheme: str, order: int) -> None:
