@@ -66,6 +66,10 @@ class ManyHeadsSettings:
             for case in CASES
         )
 
+    def seed_of(self, run: int) -> int:
+        """Return the seed of each case's nth run, counted from 1."""
+        return self.train.seed + run - 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:

@@ -95,7 +95,7 @@ closer, shown = st.columns([1, 2], gap="large")
 with closer:
     chosen = draw(CLOSER)
     chosen = keep_at_most(chosen, CLOSER, "run", settings.n_seeds)
-n_heads, seed = chosen["heads"], task.seed + chosen["run"] - 1
+n_heads, seed = chosen["heads"], settings.seed_of(chosen["run"])
 with shown:
     st.fragment(parts.show_off, run_every=seldom)(series, n_heads, seed)
 

@@ -159,6 +159,7 @@ def test_a_series_trains_every_case_of_every_seed():
     chosen = ManyHeadsSettings(train=replace(SMALL, n_steps=20, seed=3), n_seeds=2)
     assert len(chosen.runs) == 2 * len(CASES) == 10
     assert [run.seed for run in chosen.runs] == [3] * 5 + [4] * 5
+    assert [chosen.seed_of(1), chosen.seed_of(2)] == [3, 4]
     steps = series_steps(chosen.runs, run_pieces, lambda result: result.run)
     runs = finished(steps)
     assert [run.settings for run in runs] == list(chosen.runs)
