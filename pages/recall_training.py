@@ -4,7 +4,6 @@ import streamlit as st
 
 from core.circuits import backward, forward
 from core.recall import answer
-from core.tables import recall as tables
 from core.training import TrainSettings, train_pieces
 from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, Text, draw, keep_at_most, settings_from
@@ -13,12 +12,13 @@ from pages.parts.lesson import Choose, ask, try_this
 from pages.parts.recall import (
     AXES,
     show_answer,
+    show_checkpoints,
     show_circuits,
     show_curve,
     show_fresh,
     show_gradients,
 )
-from pages.parts.show import show_limits, show_source, show_table
+from pages.parts.show import show_limits, show_source
 from pages.parts.training import follow
 
 CONTROLS = (
@@ -154,7 +154,7 @@ if waiting:
 visit = follow(settings)  # not before: the curve is to be seen growing
 with right:
     live = st.fragment(show_curve, run_every=visit.poll_seconds)
-    live(visit, axis, drawn_live=visit.live)
+    live(visit, axis, polling=visit.live)
     show_fresh(visit, page.title)
     try_this(
         CONTROLS,
@@ -169,7 +169,7 @@ with right:
     )
 
 with st.expander("Accuracy and loss at every checkpoint"):
-    show_table(tables.checkpoint_list(visit.run.learned, visit.run.uniform), key="curve")
+    show_checkpoints(visit, axis)
 
 st.subheader("What the head has become", anchor=False)
 st.markdown(

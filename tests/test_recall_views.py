@@ -83,6 +83,14 @@ def test_the_sentence_says_where_both_runs_are(runs):
     assert "every test" not in tables.curve_sentence(learned[:3], (), SETTINGS)
 
 
+def test_the_loss_is_said_beside_that_of_blind_guessing(runs):
+    learned, uniform = (run.checkpoints for run in runs)
+    said = tables.loss_sentence(learned, uniform, SETTINGS)
+    assert f"learned {learned[-1].loss:.3g} at step {learned[-1].step:,}" in said
+    assert f"uniform {uniform[-1].loss:.3g} at step" in said
+    assert tables.loss_sentence((), (), SETTINGS) == ("Loss in nats: guessing blindly ln 8 = 2.08.")
+
+
 # Measured beside the article
 
 

@@ -156,6 +156,19 @@ def curve_sentence(
     return " ".join(parts)
 
 
+def loss_sentence(
+    learned: Sequence[Checkpoint], uniform: Sequence[Checkpoint], settings: TrainSettings
+) -> str:
+    """Say what the loss of each run is at its last checkpoint, beside that of blind guessing."""
+    parts = [
+        f"{name} {points[-1].loss:.3g} at step {points[-1].step:,}"
+        for name, points in (("learned", learned), ("uniform", uniform))
+        if points
+    ]
+    blind = f"guessing blindly ln {settings.n_values} = {np.log(settings.n_values):.3g}"
+    return f"Loss in nats: {', '.join([*parts, blind])}."
+
+
 def weights_sentence(of_learned: Evaluation | None) -> str:
     """Say where the learned head looks."""
     if of_learned is None:

@@ -11,8 +11,9 @@ from core.charts import recall as charts
 from core.gradcheck import GradientCheck, check_gradients
 from core.tables import asking, circuits, gradcheck
 from core.tables import recall as tables
-from core.training import TrainSettings
+from core.training import N_TEST, TrainSettings
 from pages.parts.controls import Text, draw, in_words, plain
+from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
 from pages.parts.show import show_chart, show_table
 from pages.parts.training import Visit
@@ -22,14 +23,13 @@ AXES = charts.AXES
 LARGEST_CHECK = 64  # sequences: nudging 24 parameters of the largest model then takes 0.1 s
 
 
-def show_curve(visit: Visit, axis: str, *, drawn_live: bool) -> None:
+def show_curve(visit: Visit, axis: str, *, polling: bool) -> None:
     """Draw both curves as far as the run is, and the button that stops it or runs it again.
 
     Args:
         visit: the run.
         axis: of the steps, one of `AXES`.
-        drawn_live: whether the run was live when the whole page was drawn. When that changes, the
-            page is drawn anew, and so the polling begins or ends.
+        polling: whether the page draws this again and again, as it should only while it goes on.
     """
     visit.poll()
     where, button = st.columns([3, 1], vertical_alignment="center")
@@ -54,11 +54,26 @@ def show_curve(visit: Visit, axis: str, *, drawn_live: bool) -> None:
         axis,
         key="accuracy_curve",
         says=tables.curve_sentence(run.learned, run.uniform, visit.settings),
-        alt_text="Lines: accuracy on 2,000 test sequences against the training step, learned and "
-        "uniform, with chance, the ceiling without attention, and the article's two figures.",
+        alt_text=f"Lines: accuracy on {N_TEST:,} test sequences against the training step, learned "
+        "and uniform, with chance, the ceiling without attention, and the article's two figures.",
     )
-    if visit.live != drawn_live:
-        st.rerun()
+    redraw_if_changed(live=visit.live, polling=polling)
+
+
+def show_checkpoints(visit: Visit, axis: str) -> None:
+    """Draw the loss of both runs, and list accuracy and loss at every checkpoint."""
+    run = visit.run
+    show_chart(
+        charts.loss_curve,
+        tables.curve(run.learned, run.uniform, visit.settings),
+        visit.settings.n_steps,
+        axis,
+        key="loss_curve",
+        says=tables.loss_sentence(run.learned, run.uniform, visit.settings),
+        alt_text=f"Lines: loss on {N_TEST:,} test sequences against the training step, learned "
+        "and uniform, with the loss of chance.",
+    )
+    show_table(tables.checkpoint_list(run.learned, run.uniform), key="curve")
 
 
 def show_fresh(visit: Visit, title: str) -> None:
