@@ -47,7 +47,7 @@ if waiting:
 visit = follow("inference_cost", settings, measure_steps)
 every = POLL_SECONDS if visit.live else None
 with right:
-    st.fragment(parts.show_times, run_every=every)(visit)
+    st.fragment(parts.show_times, run_every=every)(visit, polling=visit.live)
     if visit.result:
         compare(page.title, tables.result_sentence(visit.result), parts.WHY)
 

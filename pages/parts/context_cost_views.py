@@ -6,6 +6,7 @@ from core.charts import context_cost as charts
 from core.tables import context_cost as tables
 from pages.parts.context_cost import SIZES, Visit
 from pages.parts.controls import Choice, Slider
+from pages.parts.followed import redraw_if_changed
 from pages.parts.show import show_chart, show_table
 
 CONTROLS = (
@@ -71,9 +72,13 @@ PATTERN_CONTROLS = (
 )
 
 
-def show_times(visit: Visit) -> None:
-    """Follow the measurement, and show the times so far."""
-    was_live = visit.live
+def show_times(visit: Visit, *, polling: bool) -> None:
+    """Follow the measurement, and show the times so far.
+
+    Args:
+        visit: the measurement.
+        polling: whether the page draws this again and again, as it should only while it goes on.
+    """
     visit.poll()
     visit.show_status(tables.progress_sentence)
     show_chart(
@@ -93,8 +98,7 @@ def show_times(visit: Visit) -> None:
     show_table(ratios, key="doublings", display=tables.ratios_in_words(ratios))
     with st.expander("Every run"):
         show_table(tables.times(visit.snapshot), key="context_times")
-    if was_live and not visit.live:
-        st.rerun()
+    redraw_if_changed(live=visit.live, polling=polling)
 
 
 def show_memory(visit: Visit) -> None:

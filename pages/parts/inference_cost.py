@@ -13,6 +13,7 @@ from core.tables import inference_cost as tables
 from core.tables.kv_cache import CONTEXTS
 from core.tables.measured import whose_sentence
 from pages.parts.controls import Choice, Slider, settings_from
+from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import Choose
 from pages.parts.measuring import Visit
 from pages.parts.show import show_chart, show_table
@@ -140,9 +141,13 @@ def cache_settings(values: dict[str, Any]) -> CacheSettings:
     return settings_from(CacheSettings, CACHE_CONTROLS, {**values, "n_kv_heads": fitting})
 
 
-def show_times(visit: DecodeVisit) -> None:
-    """Follow the measurement, and show the times so far."""
-    was_live = visit.live
+def show_times(visit: DecodeVisit, *, polling: bool) -> None:
+    """Follow the measurement, and show the times so far.
+
+    Args:
+        visit: the measurement.
+        polling: whether the page draws this again and again, as it should only while it goes on.
+    """
     visit.poll()
     snapshot = visit.snapshot
     visit.show_status(tables.progress_sentence)
@@ -162,8 +167,7 @@ def show_times(visit: DecodeVisit) -> None:
         show_table(growth, key="decode_growth", display=tables.growth_in_words(growth))
     with st.expander("Every run"):
         show_table(tables.times(snapshot), key="decode_times", height=300)
-    if was_live and not visit.live:
-        st.rerun()
+    redraw_if_changed(live=visit.live, polling=polling)
 
 
 def show_work(visit: DecodeVisit) -> None:

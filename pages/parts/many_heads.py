@@ -14,6 +14,7 @@ from core.tables import many_heads as tables
 from core.tables import one_head_ceiling as ceilings
 from core.two_facts_gradcheck import check_heads
 from core.two_facts_settings import TwoFactsSettings
+from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
 from pages.parts.series import Series
 from pages.parts.show import show_chart, show_table
@@ -62,8 +63,7 @@ def show_runs(
     summary = tables.case_summary(series.runs, settings)
     show_table(summary, key="heads", display=tables.case_summary_in_words(summary))
     st.caption(tables.scored_sentence(settings))
-    if polling and not series.live:
-        st.rerun()
+    redraw_if_changed(live=series.live, polling=polling)
 
 
 def show_control(series: HeadsFollowed, settings: ManyHeadsSettings) -> None:

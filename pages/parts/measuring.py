@@ -1,15 +1,18 @@
 """A measurement that one visitor follows: asked for, watched, stopped, made again."""
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
 
 import streamlit as st
 
 from core.tables.measured import queue_sentence, when_sentence
-from core.turns import Job, Progress, QueueFullError
+from core.turns import TurnService
 from pages.parts.controls import plain
+from pages.parts.followed import Followed
+from pages.parts.followed import follow as follow_under
 from pages.parts.server import measuring_service
 
 POLL_SECONDS = 0.5  # how often a live measurement is drawn anew; each drawing disturbs it a little
@@ -39,27 +42,24 @@ class Snapshot(Protocol):
         """How much of it is made, 0 to 1."""
 
 
-S = TypeVar("S")
+S = TypeVar("S", bound=Hashable)
 T = TypeVar("T", bound=Snapshot)
 
 
 @dataclass(kw_only=True, eq=False)
-class Visit(Generic[S, T]):
-    """What this visitor is following. ``watcher`` is the token of who asks."""
+class Visit(Followed[S, T]):
+    """What this visitor is following; its buttons' keys begin with its name."""
 
-    name: str  # of the experiment; its buttons' keys begin with it
-    settings: S
     measure: Callable[[S], Iterator[T | None]]
     asked: float = 0.0  # seconds since 1970
-    job: Job[T] | None = None  # None once the visitor has left it, or was refused
-    progress: Progress[T] | None = None  # as last heard
-    refused: str | None = None  # the sentence, if the queue was full
-    watcher: object = field(default_factory=object)
 
-    @property
-    def live(self) -> bool:
-        """Whether more is to come."""
-        return self.job is not None and (self.progress is None or not self.progress.ended)
+    def service(self) -> TurnService[T]:
+        """Return the service that measures."""
+        return measuring_service()
+
+    def work(self) -> Callable[[], Iterator[T | None]]:
+        """Return what measures."""
+        return partial(self.measure, self.settings)
 
     @property
     def snapshot(self) -> T | None:
@@ -73,30 +73,8 @@ class Visit(Generic[S, T]):
 
     def start(self, *, again: bool = False) -> None:
         """Ask for the measurement, or take the one this server has or is making."""
-        settings, measure = self.settings, self.measure
-        self.refused, self.progress, self.asked = None, None, time.time()
-        try:
-            self.job = measuring_service().submit(
-                (self.name, settings), lambda: measure(settings), self.watcher, again=again
-            )
-        except QueueFullError as full:
-            self.job, self.refused = None, str(full)
-            return
-        self.poll()
-
-    def poll(self) -> None:
-        """Hear what has been measured since; ask anew if it was dropped for want of a listener."""
-        if self.job is None:
-            return
-        self.progress = measuring_service().poll(self.job, self.watcher)
-        if self.progress.state == "stopped":
-            self.start()
-
-    def stop(self) -> None:
-        """Leave the measurement, and keep what it has shown."""
-        if self.job is not None:
-            self.progress = measuring_service().leave(self.job, self.watcher)
-            self.job = None
+        self.progress, self.asked = None, time.time()
+        super().start(again=again)
 
     def show_status(self, doing: Callable[[T | None], str]) -> None:
         """Say how far the measurement is, or when it was made, beside the one button that fits.
@@ -142,14 +120,4 @@ class Visit(Generic[S, T]):
 
 def follow(name: str, settings: S, measure: Callable[[S], Iterator[T | None]]) -> Visit[S, T]:
     """Return the visit that follows these settings; a measurement of others is left."""
-    key = f"{name}_visit"
-    visit: Visit[Any, Any] | None = st.session_state.get(key)
-    if visit is None or visit.settings != settings:
-        if visit is not None:
-            visit.stop()
-        visit = Visit(name=name, settings=settings, measure=measure)
-        st.session_state[key] = visit
-        visit.start()
-    else:
-        visit.poll()
-    return visit
+    return follow_under(f"{name}_visit", Visit(name=name, settings=settings, measure=measure))

@@ -10,6 +10,7 @@ from core.tables import scale as tables
 from core.tables import scale_cell as one_cell
 from core.tables import scale_findings as findings
 from pages.parts.controls import AnyControl
+from pages.parts.followed import redraw_if_changed
 from pages.parts.series import Series
 from pages.parts.show import show_chart, show_table
 
@@ -81,5 +82,4 @@ def show_cell(series: CellSeries | None, runs: tuple[ScaleSettings, ...], *, pol
         alt_text="Lines: the accuracy of each run on this server over its training steps, with "
         "chance and the ceiling for equal weights.",
     )
-    if polling and (series is None or not series.live):
-        st.rerun()
+    redraw_if_changed(live=series is not None and series.live, polling=polling)

@@ -1,14 +1,17 @@
 """A series of training runs that one visitor follows: started, watched, stopped, run again."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from core.series import RunSettings, SeriesStep, done_words, finished, share_done
-from core.turns import Job, Progress, QueueFullError
+from core.turns import TurnService
 from pages.parts.controls import plain
+from pages.parts.followed import Followed
+from pages.parts.followed import follow as follow_under
 from pages.parts.server import training_service
 
 POLL_SECONDS = 0.4  # how often a live series is drawn anew
@@ -22,23 +25,19 @@ RunSteps = Callable[[tuple[S, ...]], Iterator[SeriesStep[S, R] | None]]
 
 
 @dataclass(kw_only=True, eq=False)
-class Series(Generic[S, R]):
-    """What this visitor is following. ``watcher`` is the token of who asks."""
+class Series(Followed[tuple[S, ...], SeriesStep[S, R]]):
+    """What this visitor is following; its buttons' keys begin with its name."""
 
-    name: str  # what its buttons' keys begin with
-    settings: tuple[S, ...]  # of every run
     run_steps: RunSteps[S, R]
-    job: Job[SeriesStep[S, R]] | None = None  # None once stopped or refused
-    progress: Progress[SeriesStep[S, R]] | None = None  # as last heard
     stopped: bool = False  # by the visitor
-    refused: str | None = None  # the sentence, if the queue was full
-    kept: bool = False  # whether it had been run before and was shown at once
-    watcher: object = field(default_factory=object)
 
-    @property
-    def live(self) -> bool:
-        """Whether more is to come."""
-        return self.job is not None and (self.progress is None or not self.progress.ended)
+    def service(self) -> TurnService[SeriesStep[S, R]]:
+        """Return the service that trains."""
+        return training_service()
+
+    def work(self) -> Callable[[], Iterator[SeriesStep[S, R] | None]]:
+        """Return what trains all runs, one after another."""
+        return partial(self.run_steps, self.settings)
 
     @property
     def steps(self) -> tuple[SeriesStep[S, R], ...]:
@@ -52,32 +51,14 @@ class Series(Generic[S, R]):
 
     def start(self, *, again: bool = False) -> None:
         """Ask for the series, or join the one somebody else asked for."""
-        self.stopped, self.refused = False, None
-        settings, run_steps = self.settings, self.run_steps
-        try:
-            self.job = training_service().submit(
-                settings, lambda: run_steps(settings), self.watcher, again=again
-            )
-        except QueueFullError as full:
-            self.job, self.refused = None, str(full)
-            return
-        self.poll()
-        self.kept = not self.live
-
-    def poll(self) -> None:
-        """Hear what the series has done since."""
-        if self.job is None:
-            return
-        self.progress = training_service().poll(self.job, self.watcher)
-        if self.progress.state == "stopped":  # dropped, as this page had not asked for a while
-            self.start()
+        self.stopped = False
+        super().start(again=again)
 
     def stop(self) -> None:
         """Leave the series, and keep the runs that have finished."""
         if self.job is not None:
-            self.progress = training_service().leave(self.job, self.watcher)
-            self.stopped = self.progress.state != "done"
-            self.job = None
+            super().stop()
+            self.stopped = self.progress is not None and self.progress.state != "done"
 
     def show_progress(self, what: str | None = None) -> None:
         """Draw how far the series is, what ended it early, and the button that stops or repeats.
@@ -113,16 +94,7 @@ class Series(Generic[S, R]):
 
 def follow(name: str, settings: tuple[S, ...], run_steps: RunSteps[S, R]) -> Series[S, R]:
     """Return the series of these runs under this name; a series of other runs is abandoned."""
-    series: Series[S, R] | None = st.session_state.get(name)
-    if series is None or series.settings != settings:
-        if series is not None:
-            series.stop()
-        series = Series(name=name, settings=settings, run_steps=run_steps)
-        st.session_state[name] = series
-        series.start()
-    else:
-        series.poll()
-    return series
+    return follow_under(name, Series(name=name, settings=settings, run_steps=run_steps))
 
 
 def start(name: str, settings: tuple[S, ...], run_steps: RunSteps[S, R]) -> None:

@@ -11,6 +11,7 @@ from core.question_training import QuestionCheckpoint
 from core.reported import RECALL_QUESTION, SINK_KEPT, SINK_SIGMOID
 from core.tables import interventions, question_scores
 from core.tables import why_the_question as tables
+from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
 from pages.parts.series import Series, follow, followed, leave
 from pages.parts.show import show_chart, show_table
@@ -91,7 +92,6 @@ def show_weights(runs: Runs, *, polling: bool) -> None:
     Args:
         runs: the visit's runs.
         polling: whether the page draws this again and again, as it should only while runs go on.
-            Where that changes, by the end of the runs or by their buttons, the page is drawn anew.
     """
     runs.poll()
     changed, plain = runs.changed_runs, runs.plain.runs
@@ -113,8 +113,7 @@ def show_weights(runs: Runs, *, polling: bool) -> None:
         "sequences. Paler: a run under way, on the 2,000 sequences of its last checkpoint. "
         f"Article: {RECALL_QUESTION.conditions}."
     )
-    if runs.live != polling:
-        st.rerun()
+    redraw_if_changed(live=runs.live, polling=polling)
 
 
 def show_scores(runs: Runs) -> None:
@@ -199,8 +198,7 @@ def show_changes(runs: Runs, title: str, *, polling: bool) -> None:
     show_table(
         summary, key="why_changes", display=interventions.intervention_summary_in_words(summary)
     )
-    if runs.live_below != polling:
-        st.rerun()
+    redraw_if_changed(live=runs.live_below, polling=polling)
 
 
 def show_sinks(runs: Runs) -> None:
