@@ -72,6 +72,12 @@ class DecodeSnapshot:
     agreements: tuple[Agreement, ...] = ()  # each way beside the full head, once all is timed
     cached_steps: tuple[Floats, ...] = ()  # (n_tokens,) seconds of every step, for each repeat
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes, about: an array for each repeat, and a number for each timed run."""
+        n_seconds = sum(len(timing.seconds) for timing in self.timings)
+        return sum(steps.nbytes for steps in self.cached_steps) + 32 * n_seconds + 10_000
+
     def fastest_of(self, method: str) -> dict[int, float]:
         """Return the seconds for one output in a method's fastest runs: tokens -> seconds."""
         return {timing.n: timing.fastest for timing in self.timings if timing.method == method}

@@ -32,7 +32,7 @@ class Progress(Generic[Item]):
     """What a job had done at one moment."""
 
     state: State  # "stopped" when its last watcher left or was not heard of for too long
-    items: tuple[Item, ...]  # what was yielded so far, first to last, without None
+    items: tuple[Item, ...]  # what was yielded so far, first to last, without None; or the last
     place: int  # 1 for the next job to be started, 2 for the one after; 0 when not waiting
     error: str | None  # one sentence, when the state is "failed"
 
@@ -73,6 +73,7 @@ class TurnService(Generic[Item]):
         keep_jobs: int = 32,
         keep_bytes: int = 64 * 2**20,
         size_of: Callable[[Item], int] = lambda _: 0,
+        only_last: bool = False,
         clock: Callable[[], float] = time.monotonic,
         threaded: bool = True,
     ) -> None:
@@ -86,6 +87,7 @@ class TurnService(Generic[Item]):
             keep_jobs: how many finished jobs are kept for the next request with their key.
             keep_bytes: how large the kept jobs may be together, by ``size_of``.
             size_of: the bytes one item takes.
+            only_last: whether an item replaces the one before it, as one that holds all of it does.
             clock: seconds, from any start; never goes back.
             threaded: False leaves it to the caller to call `turn`, as tests do.
         """
@@ -97,7 +99,8 @@ class TurnService(Generic[Item]):
         self._max_live, self._max_waiting = max_live, max_waiting
         self._turn_seconds, self._abandon_seconds = turn_seconds, abandon_seconds
         self._keep_jobs, self._keep_bytes = keep_jobs, keep_bytes
-        self._size_of, self._clock, self._threaded = size_of, clock, threaded
+        self._size_of, self._only_last = size_of, only_last
+        self._clock, self._threaded = clock, threaded
 
         # Everything below is guarded by this lock, which is never held while a generator runs.
         self._changed = threading.Condition()
@@ -133,8 +136,9 @@ class TurnService(Generic[Item]):
             if job is None:
                 if len(self._live) == self._max_live and len(self._waiting) == self._max_waiting:
                     raise QueueFullError(
-                        f"{len(self._live)} runs are in progress and {len(self._waiting)} are "
-                        "waiting, as many as this server takes; try again in a few seconds"
+                        f"{_are(len(self._live))} in progress and {len(self._waiting)} "
+                        f"{'is' if len(self._waiting) == 1 else 'are'} waiting, as many as this "
+                        "server takes; try again in a few seconds"
                     )
                 self._kept.pop(key, None)
                 job = Job(key=key, make=make)
@@ -212,6 +216,8 @@ class TurnService(Generic[Item]):
         with self._changed:
             if job.state != "live":  # stopped while it was being stepped; the next turn closes it
                 return False
+            if items and self._only_last:
+                job.items, job.size = [], 0
             job.items += items
             job.size += size
             if state != "live":
@@ -282,6 +288,10 @@ class TurnService(Generic[Item]):
                 self._changed.wait_for(self._busy)
             self.turn()
             time.sleep(0)  # lets go of the interpreter, so that whoever waits for it goes on
+
+
+def _are(n_runs: int) -> str:
+    return "1 run is" if n_runs == 1 else f"{n_runs} runs are"
 
 
 def _close(job: Job[Any]) -> None:

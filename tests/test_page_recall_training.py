@@ -196,7 +196,7 @@ def test_the_place_in_the_queue_and_a_full_queue_are_said(service):
     visit_of(long_run(8))
     assert visit_of(long_run(7)).sentence() == "Waiting: number 1 in the queue."
     refused = visit_of(long_run(6))
-    assert refused.sentence().startswith("Not started: 1 runs are in progress and 1 are waiting")
+    assert refused.sentence().startswith("Not started: 1 run is in progress and 1 is waiting")
     assert not refused.live
 
 

@@ -150,6 +150,20 @@ def test_kept_jobs_are_bounded_in_bytes():
     assert service.submit("huge", lambda: iter([11]), "ann") is not huge
 
 
+def test_an_item_that_holds_all_before_it_replaces_them():
+    service = make_service(only_last=True, keep_bytes=10, size_of=lambda item: item)
+    job = service.submit("key", lambda: iter([9, None, 8, None]), "ann")
+    seen = []
+    while service.turn():
+        seen.append(service.poll(job, "ann").items)
+    assert seen == [(9,), (9,), (8,), (8,)]
+    assert service.poll(job, "ann").items == (8,)
+    other = service.submit("other", lambda: iter([30, 2]), "ann")
+    drain(service)
+    assert service.submit("key", lambda: iter([9]), "ann") is job  # 8 and 2 are no more than 10
+    assert service.submit("other", lambda: iter([9]), "ann") is other
+
+
 # --- ends that are not the generator's own -------------------------------------------------------
 
 
@@ -268,11 +282,27 @@ def test_a_full_queue_is_refused_with_a_sentence():
     service = make_service(max_live=1, max_waiting=1)
     for key in "ab":
         service.submit(key, lambda: count_to(2), "ann")
-    with pytest.raises(QueueFullError, match=r"^1 runs are in progress and 1 are waiting, as many"):
+    with pytest.raises(QueueFullError, match=r"^1 run is in progress and 1 is waiting, as many"):
         service.submit("c", lambda: count_to(2), "ann")
     service.submit("b", lambda: count_to(2), "bob")  # joining needs no place
     drain(service)
     service.submit("c", lambda: count_to(2), "ann")
+
+
+@pytest.mark.parametrize(
+    ("max_live", "max_waiting", "sentence"),
+    [
+        (1, 0, "1 run is in progress and 0 are waiting, as many as this server takes"),
+        (2, 1, "2 runs are in progress and 1 is waiting, as many as this server takes"),
+        (1, 2, "1 run is in progress and 2 are waiting, as many as this server takes"),
+    ],
+)
+def test_one_run_is_and_two_are(max_live, max_waiting, sentence):
+    service = make_service(max_live=max_live, max_waiting=max_waiting)
+    for key in range(max_live + max_waiting):
+        service.submit(key, lambda: count_to(2), "ann")
+    with pytest.raises(QueueFullError, match=f"^{sentence}"):
+        service.submit("more", lambda: count_to(2), "ann")
 
 
 def test_an_abandoned_job_makes_room_for_a_new_one():

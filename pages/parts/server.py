@@ -32,14 +32,16 @@ def measuring_service() -> TurnService[Any]:
     """Return the one thread that times things, one measurement at a time.
 
     A class that opens the page together shares one measurement, and who comes later sees it with
-    the time at which it was made, until somebody measures again.
+    the time at which it was made, until somebody measures again. Each snapshot of a measurement
+    holds all that came before, so that only the last is kept.
     """
-    return TurnService(max_live=1)
+    return TurnService(max_live=1, only_last=True, size_of=_item_bytes)
 
 
-def _item_bytes(item: Any) -> int:  # noqa: ANN401 - items of all pages that train
+def _item_bytes(item: Any) -> int:  # noqa: ANN401 - items of all pages that train or measure
     if isinstance(item, Part):
         return part_bytes(item)
-    # A report of a series is a handful of numbers; a scored run that holds more says so.
-    size: int = getattr(getattr(item, "run", None), "nbytes", 1000)
+    # A report of a series is a handful of numbers, with a scored run or without. What holds more
+    # says so: that run, or the snapshot of a measurement itself.
+    size: int = getattr(getattr(item, "run", None), "nbytes", getattr(item, "nbytes", 1000))
     return size

@@ -1,0 +1,61 @@
+"""What one server process keeps for its visitors, and within which memory."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from core import context_cost, decode_cost
+from core.context_plan import ContextSettings
+from core.decode_agreement import DecodeSettings
+from core.turns import TurnService
+from pages.parts.server import measuring_service
+
+
+@pytest.fixture
+def service():
+    measuring_service.clear()
+    yield measuring_service()
+    measuring_service.clear()
+
+
+def longest() -> decode_cost.DecodeSnapshot:
+    """A snapshot as large as the longest measurement's: each number an object of its own."""
+    settings = DecodeSettings(n_tokens=2048, n_repeats=20)
+    seconds = iter(np.random.default_rng(0).random(10_000).tolist())
+    return decode_cost.DecodeSnapshot(
+        settings=settings,
+        started=0.0,
+        processor_time=True,
+        run=None,
+        share_done=1.0,
+        cache_bytes=0,
+        timings=tuple(
+            decode_cost.Timing(method=method, n=n, seconds=tuple(next(seconds) for _ in range(20)))
+            for method in decode_cost.METHODS
+            for n in settings.positions
+        ),
+        cached_steps=tuple(np.zeros(2048) for _ in range(20)),
+    )
+
+
+def test_a_measurement_keeps_its_last_snapshot_alone(service: TurnService):
+    settings = DecodeSettings(n_tokens=128, n_repeats=1)
+    job = service.submit("key", lambda: decode_cost.measure_steps(settings), "ann")
+    while not (progress := service.poll(job, "ann")).ended:
+        pass
+    [last] = progress.items
+    assert last.share_done == 1
+    assert job.size == last.nbytes > 0
+
+
+def test_kept_measurements_fit_into_their_bound(service: TurnService):
+    assert service._keep_jobs * longest().nbytes < service._keep_bytes
+
+
+def test_a_snapshot_says_how_large_it_is():
+    snapshot = longest()
+    assert len(pickle.dumps(snapshot)) < snapshot.nbytes < 2 * len(pickle.dumps(snapshot))
+    few = ContextSettings(n_largest=512, n_repeats=1)
+    *_, whole = context_cost.measure_steps(few)
+    assert whole.nbytes > len(pickle.dumps(whole))
