@@ -10,7 +10,7 @@ import numpy as np
 
 from core.attention import Floats
 from core.order_model import OrderParameters, forward, positions_of, start_order
-from core.positions import make_positions, rotate
+from core.positions import make_positions, rotary_angles, rotate, sinusoids
 from core.recall import Integers
 from core.word_order import OrderSettings, arrange, one_hot, sample_order
 
@@ -103,6 +103,35 @@ def position_scores(
         Q, K = rotate(Q, positions.angles), rotate(K, positions.angles)
     scores: Floats = Q @ K.T / np.sqrt(settings.d_k)
     return scores if positions.bias is None else scores + positions.bias
+
+
+def scheme_vectors(settings: OrderSettings, n_positions: int) -> Floats:
+    """Return the numbers by which the scheme tells one position from another, before training.
+
+    Args:
+        settings: the scheme, the sizes, and the seed of learned vectors.
+        n_positions: how many positions; learned vectors are as many as a sequence has tokens.
+
+    Returns:
+        A row for each position, no unit. Sinusoidal: what is added (n_positions, d_model). Learned:
+        the start of the training with these settings (n_tokens, d_model). Rotary: the cosine of
+        each pair's angle (n_positions, d_k / 2).
+
+    Raises:
+        ValueError: if the scheme has no such numbers.
+    """
+    if settings.scheme == "sinusoidal":
+        return sinusoids(n_positions, settings.d_model)
+    if settings.scheme == "rotary":
+        cosines: Floats = np.cos(rotary_angles(n_positions, settings.d_k))
+        return cosines
+    if settings.scheme != "learned":
+        raise ValueError(
+            "scheme must be learned, sinusoidal or rotary to have numbers for each position, got "
+            f"{settings.scheme}"
+        )
+    start_rng, *_ = np.random.default_rng(settings.seed).spawn(3)  # as the training spawns them
+    return start_order(settings, start_rng).positions
 
 
 def spread_along_distance(scores: Floats) -> float:

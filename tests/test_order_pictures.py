@@ -14,6 +14,7 @@ from core.order_model import forward, positions_of, start_order
 from core.order_pictures import (
     RANDOM_SCALE,
     position_scores,
+    scheme_vectors,
     shuffle_pairs,
     spread_along_distance,
 )
@@ -223,6 +224,24 @@ def test_lengths_leave_out_what_cannot_be_asked(runs):
     assert len(frame[frame["Scheme"] == "ALiBi"]) == 8
     assert set(frame["Fresh sequences"]) == {2000}
     assert "there is no vector further on" in findings.lengths_sentence(frame, TASK)
+
+
+def test_vectors_of_a_scheme_are_those_it_begins_with():
+    still = replace(TASK, scheme="learned", seed=3, n_steps=1, learning_rate=1e-9)
+    [run] = finished(order_steps((still,)))
+    np.testing.assert_allclose(scheme_vectors(still, 99), run.positions, atol=1e-7)
+    waves = scheme_vectors(replace(TASK, scheme="sinusoidal"), 7)
+    assert waves.shape == (7, TASK.d_model)
+    assert waves[3, :2] == pytest.approx([np.sin(3), np.cos(3)])
+    turns = scheme_vectors(replace(TASK, scheme="rotary"), 7)
+    assert turns.shape == (7, TASK.d_k // 2)
+    assert turns[3, 0] == pytest.approx(np.cos(3))
+
+
+@pytest.mark.parametrize("scheme", ["none", "alibi"])
+def test_a_scheme_without_vectors_says_so(scheme):
+    with pytest.raises(ValueError, match=f"^scheme must be learned, .* got {scheme}$"):
+        scheme_vectors(replace(TASK, scheme=scheme), 7)
 
 
 @pytest.mark.parametrize(

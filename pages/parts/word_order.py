@@ -1,17 +1,15 @@
 """The parts of the word-order page: those drawn again while runs go on, and the pictures."""
 
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import streamlit as st
 
+from core.attention import Floats
 from core.charts import positions as picture_charts
 from core.charts import word_order as charts
-from core.order_model import start_order
-from core.order_pictures import position_scores, shuffle_pairs
+from core.order_pictures import position_scores, scheme_vectors, shuffle_pairs
 from core.order_training import N_FRESH, N_SHUFFLED, OrderRun, OrderSeries
-from core.positions import SCHEMES, rotary_angles, sinusoids
+from core.positions import SCHEMES
 from core.tables import order_findings as findings
 from core.tables import positions as pictures
 from core.tables import word_order as tables
@@ -38,6 +36,12 @@ WHAT = {
     "score: only the difference of the angles is left, and that is the distance.",
     "alibi": "The score loses a fixed amount for each position of distance (Press et al. 2022). It "
     "is not trained, and the same for all words.",
+}
+
+VECTORS = {
+    "learned": "Not trained yet: the random start.",
+    "sinusoidal": "Rows: the vector of each position. Fast waves left, slow ones right.",
+    "rotary": "The cosine of the angle by which each position turns each pair of numbers.",
 }
 
 OrderFollowed = Series[OrderSettings, OrderRun]
@@ -202,16 +206,11 @@ def show_scheme(settings: OrderSettings, n_positions: int, runs: tuple[OrderRun,
 
 def _vectors(
     settings: OrderSettings, n_positions: int, runs: tuple[OrderRun, ...]
-) -> tuple[Any, str, str]:
-    if settings.scheme == "sinusoidal":
-        says = "Rows: the vector of each position. Fast waves left, slow ones right."
-        return sinusoids(n_positions, settings.d_model), "Number of the vector", says
-    if settings.scheme == "rotary":
-        says = "The cosine of the angle by which each position turns each pair of numbers."
-        return np.cos(rotary_angles(n_positions, settings.d_k)), "Pair of numbers", says
-    trained = [run for run in runs if run.settings.scheme == "learned"]
+) -> tuple[Floats, str, str]:
+    """Return a row of numbers for each position, what a column is, and what they are."""
+    column = "Pair of numbers" if settings.scheme == "rotary" else "Number of the vector"
+    trained = [run for run in runs if run.settings.scheme == settings.scheme == "learned"]
     if trained:
         says = f"The trained vectors, seed {trained[0].settings.seed}: one for each token."
-        return trained[0].positions, "Number of the vector", says
-    start = start_order(settings, np.random.default_rng(settings.seed).spawn(3)[0])
-    return start.positions, "Number of the vector", "Not trained yet: the random start."
+        return trained[0].positions, column, says
+    return scheme_vectors(settings, n_positions), column, VECTORS[settings.scheme]
