@@ -191,8 +191,8 @@ show_gradients(settings)
 
 show_limits(
     (
-        "One head, one layer and a toy task without word order: nothing in this head knows which "
-        "token came first. Real models add position information.",
+        "One head, one layer and a toy task: shuffle the pairs, and the head cannot tell. How real "
+        "models are told the order is under “Word order”.",
         "A head this small can learn to look a key up. Whether heads of a large language model do "
         "the same has to be looked for in that model.",
         "The article did not look into why about half of the weight stays on the question.",

@@ -151,8 +151,8 @@ uses one or two numbers of q and k; the rest are 0, so a larger d_k only divides
 LIMITS = (
     "The lexicon and two of the heads are made by hand. A trained model finds its own numbers, and "
     "its dimensions have no names.",
-    "Nothing here knows which token came first, except through the mask. With two nouns, the later "
-    "one takes the adjectives of both. Real models add position to the vectors.",
+    "The mask is the only trace of the order here. With two nouns, the later one takes the "
+    "adjectives of both. Under “Word order” positions are added.",
     "This is one head in one layer, without W_O, biases or layer norm. The article tells these "
     "stories in words; its text gives no numbers for them.",
     "A softmax must put its weight somewhere. A word that asks nothing takes the plain average of "

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.ablation_scores import N_FRESH
 from core.charts import why_the_question as charts
 from core.question_model import QuestionSettings
 from core.question_runs import QuestionRun, all_interventions, run_steps, seeds_of, unchanged
@@ -11,6 +12,7 @@ from core.question_training import QuestionCheckpoint
 from core.reported import RECALL_QUESTION, SINK_KEPT, SINK_SIGMOID
 from core.tables import interventions, question_scores
 from core.tables import why_the_question as tables
+from core.training import N_TEST
 from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
 from pages.parts.series import Series, follow, followed, leave
@@ -109,8 +111,9 @@ def show_weights(runs: Runs, *, polling: bool) -> None:
     summary = tables.weight_summary(changed, plain, runs.settings)
     show_table(summary, key="why_weights", display=tables.weight_summary_in_words(summary))
     st.caption(
-        "A mean over runs, and the range of the runs. Each run is one seed, asked 5,000 fresh "
-        "sequences. Paler: a run under way, on the 2,000 sequences of its last checkpoint. "
+        "A mean over runs, and the range of the runs. Each run is one seed, asked "
+        f"{N_FRESH:,} fresh sequences. Paler: a run under way, on the {N_TEST:,} sequences of its "
+        "last checkpoint. "
         f"Article: {RECALL_QUESTION.conditions}."
     )
     redraw_if_changed(live=runs.live, polling=polling)
