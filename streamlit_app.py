@@ -14,7 +14,7 @@ st.markdown(
 met = seen()
 for number, page in enumerate(PAGES, start=1):
     if page is first_beyond():
-        st.subheader("Beyond the article", anchor=False)
+        st.header("Beyond the article", anchor=False)
         st.markdown("What the article did not do, or left open, answered by experiment.")
     with st.container(border=True):
         st.markdown(f"**{number}. {page.question}**")

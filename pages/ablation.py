@@ -137,7 +137,7 @@ every, seldom = (POLL_SECONDS, REDRAW_SECONDS) if series.live else (None, None)
 with right:
     st.fragment(show_runs, run_every=every)(series, settings, page.title, polling=series.live)
 
-st.subheader("What each part is for", anchor=False)
+st.header("What each part is for", anchor=False)
 st.fragment(show_findings, run_every=seldom)(series, settings)
 try_this(
     CONTROLS,
@@ -147,7 +147,7 @@ try_this(
     ("A start ten times larger: what breaks?", {"init_scale": 1.0}),
 )
 
-st.subheader("Why uniform stops where it stops", anchor=False)
+st.header("Why uniform stops where it stops", anchor=False)
 st.markdown(
     "With equal scores the output is the average over all positions. Deal the values out to the "
     "keys anew, and the average stays the same: it shows which values are there, and not which "
@@ -160,14 +160,14 @@ st.code(
 )
 st.fragment(show_cases, run_every=seldom)(series, settings)
 
-st.subheader("Above the ceiling, or sampling?", anchor=False)
+st.header("Above the ceiling, or sampling?", anchor=False)
 st.markdown(
     "Every score is a sample. The best strategy names the most repeated value, and the smallest of "
     "them in a tie; it answered the very sequences the uniform head was tested on."
 )
 st.fragment(show_sampling, run_every=seldom)(series, settings)
 
-st.subheader("The ceiling for any task", anchor=False)
+st.header("The ceiling for any task", anchor=False)
 st.markdown(
     "What lowers the ceiling faster: more pairs, or more values? Each cell is counted exactly. A "
     "dot is the measured accuracy of a uniform head, on the same colours: where it vanishes, the "

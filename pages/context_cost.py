@@ -72,14 +72,14 @@ with right:
     for sentence in tables.left_out_sentences(settings):
         st.caption(sentence)
 
-st.subheader("Where the memory goes", anchor=False)
+st.header("Where the memory goes", anchor=False)
 st.markdown(
     "Inside its softmax the formula holds three tables of n × n. Row blocks hold one block of rows "
     "and throw it away before they begin the next."
 )
 st.fragment(show_memory, run_every=every)(visit)
 
-st.subheader("The row blocks, one by one", anchor=False)
+st.header("The row blocks, one by one", anchor=False)
 st.markdown(
     "Drawn for 32 tokens. Move the row: its block is computed from the queries left of it and the "
     "keys and values above it, and only its output is kept."
@@ -94,7 +94,7 @@ show_chart(
     "computed, as the block moves down.",
 )
 
-st.subheader("All patterns of GPT-3 at once", anchor=False)
+st.header("All patterns of GPT-3 at once", anchor=False)
 st.markdown(
     "One table for each head in each layer, if a program kept them all. The defaults are GPT-3's."
 )
@@ -116,7 +116,7 @@ with right:
         formats={"Tokens": "localized", "Entries": "localized"},
     )
 
-st.subheader("The same on a GPU: FlashAttention", anchor=False)
+st.header("The same on a GPU: FlashAttention", anchor=False)
 st.markdown(
     "Table 21 of the FlashAttention paper ([arXiv 2205.14135](https://arxiv.org/abs/2205.14135)) "
     "prints the memory of attention for 16 sequences, 8 heads and 64 numbers a head. Counting "

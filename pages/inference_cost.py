@@ -51,17 +51,17 @@ with right:
     if visit.result:
         compare(page.title, tables.result_sentence(visit.result), parts.WHY)
 
-st.subheader("Are the outputs the same?", anchor=False)
+st.header("Are the outputs the same?", anchor=False)
 st.markdown(
     "Every way against the full head, on the tokens that were timed; and three caches that are "
     "broken, which the comparison must notice."
 )
 st.fragment(parts.show_agreement, run_every=every)(visit)
 
-st.subheader("What does a whole text cost?", anchor=False)
+st.header("What does a whole text cost?", anchor=False)
 st.fragment(parts.show_totals, run_every=every)(visit)
 
-st.subheader("One at a time, or all at once?", anchor=False)
+st.header("One at a time, or all at once?", anchor=False)
 st.markdown(
     "Reading a prompt (prefill) takes all its tokens at once; writing (decode) takes one at a "
     "time, with about as many multiply-adds a token. But one token alone uses each number of W_Q, "
@@ -74,7 +74,7 @@ with st.expander("The formulas, and a count by loops over single numbers"):
     counted = tables.counted_table()
     show_table(counted, key="decode_counted", display=counted)
 
-st.subheader("What does a model have to keep?", anchor=False)
+st.header("What does a model have to keep?", anchor=False)
 st.markdown(
     "Each token leaves a key and a value in every layer, for every key–value head. Letting several "
     "query heads share one (multi-query attention, Shazeer 2019; grouped-query attention, Ainslie "

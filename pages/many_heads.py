@@ -63,7 +63,7 @@ try_this(
     ),
 )
 
-st.subheader("Why one head stops there", anchor=False)
+st.header("Why one head stops there", anchor=False)
 st.markdown(
     "One of the two named pairs gets at least as much weight as the other. Its value speaks louder "
     "even in the answer that is not its own, and a linear read-out can put that right for some "
@@ -78,7 +78,7 @@ st.markdown(
 )
 parts.show_checks()
 
-st.subheader("Two values alone do not need two heads", anchor=False)
+st.header("Two values alone do not need two heads", anchor=False)
 st.markdown(
     "A task that fails to tell one head from two: the same sequences and questions, the smaller "
     "value first, whosever it is. Both values must still be found, yet one head is enough. It "
@@ -86,7 +86,7 @@ st.markdown(
 )
 st.fragment(parts.show_control, run_every=seldom)(series, settings)
 
-st.subheader("Switch the heads off", anchor=False)
+st.header("Switch the heads off", anchor=False)
 st.markdown(
     "One trained run, its heads switched off one by one: a head that is off adds nothing, and "
     "nothing is trained again. Which heads carry which answer?"
@@ -99,7 +99,7 @@ n_heads, seed = chosen["heads"], settings.seed_of(chosen["run"])
 with shown:
     st.fragment(parts.show_off, run_every=seldom)(series, n_heads, seed)
 
-st.subheader("What each head has become", anchor=False)
+st.header("What each head has become", anchor=False)
 st.markdown(
     "The same run. Above, QK: how strongly a key named first or second looks at each part of a "
     "pair. Below, OV: what that part adds to the logits of the first and the second answer."
@@ -108,7 +108,7 @@ st.fragment(parts.show_circuits, run_every=seldom)(series, n_heads, seed)
 with st.expander("All runs, with each head off"):
     show_table(tables.run_list(series.runs), key="heads_runs", height=300)
 
-st.subheader("Is the backward pass right?", anchor=False)
+st.header("Is the backward pass right?", anchor=False)
 st.markdown(
     "The gradient is written by hand. 24 parameters sampled from all eight matrices, at the start "
     "of the run chosen above, each nudged up and down."

@@ -111,7 +111,7 @@ with right:
         ("What must a change of size 0 show?", {"size": 0.0}),
     )
 
-st.subheader("Who can move whom?", anchor=False)
+st.header("Who can move whom?", anchor=False)
 st.markdown(
     "Now every token is changed in turn. A row is an output, a column is the token that was "
     "changed. With a correct mask, everything above the diagonal is exactly 0 and stays blank."
@@ -128,7 +128,7 @@ show_chart(
 with st.expander("The map as a table"):
     show_table(cells, key="influence", height=300)
 
-st.subheader("Break the mask", anchor=False)
+st.header("Break the mask", anchor=False)
 st.markdown("The same test on the correct mask and on four that are broken. Which would you miss?")
 checks = tables.mask_checks(check_masks(settings))
 show_table(checks, key="masks", display=tables.mask_checks_in_words(checks))

@@ -59,7 +59,7 @@ parts.show_presets()
 st.fragment(follow)(page.title)
 st.fragment(show_scaling)()
 
-st.subheader("The hand-made lexicon", anchor=False)
+st.header("The hand-made lexicon", anchor=False)
 st.markdown(
     "Every word the lab knows, as the numbers a person chose for it. Any other word gets a random "
     "vector."

@@ -54,7 +54,7 @@ with right:
         + tables.width_sentence(config)
     )
     try_this(CONTROLS, *cases())
-    st.subheader("GPT-3 as the article counts it", anchor=False)
+    st.header("GPT-3 as the article counts it", anchor=False)
     steps = article_steps()
     show_table(
         published.article_table(steps),
@@ -62,7 +62,7 @@ with right:
         display=published.article_in_words(steps),
     )
 
-st.subheader("Line by line", anchor=False)
+st.header("Line by line", anchor=False)
 st.markdown(
     f"Every matrix of {config.model}. The article calls W_V the value's down-projection and W_O "
     "its up-projection; many programs store the heads of a layer side by side in one matrix, with "
@@ -71,12 +71,12 @@ st.markdown(
 lines = tables.line_table(ledger)
 show_table(lines, key="ledger_lines", display=tables.line_table_in_words(lines))
 
-st.subheader("The same from formulas", anchor=False)
+st.header("The same from formulas", anchor=False)
 st.markdown("One formula for each part, worked out apart from the lines above.")
 formulas = tables.formula_table(part_formulas(config), ledger)
 show_table(formulas, key="ledger_formulas", display=tables.formula_table_in_words(formulas))
 
-st.subheader("A share of which total?", anchor=False)
+st.header("A share of which total?", anchor=False)
 st.markdown(
     "GPT-3 goes by more than one total, so a share must name its own. The article's 0.7 % for the "
     "embeddings is what the token table comes to if it is counted twice, once in and once out."
@@ -84,7 +84,7 @@ st.markdown(
 totals = published.total_table(named_totals())
 show_table(totals, key="gpt3_totals", display=published.total_table_in_words(totals))
 
-st.subheader("Published models, to the parameter", anchor=False)
+st.header("Published models, to the parameter", anchor=False)
 st.markdown(
     "The ledger against the totals of published checkpoints. "
     + published.reconciliation_sentence(reconciliations())
@@ -92,7 +92,7 @@ st.markdown(
 models = published.reconciliation_table(reconciliations())
 show_table(models, key="reconciliation", formats=published.THOUSANDS)
 
-st.subheader("Two rows that contradict themselves", anchor=False)
+st.header("Two rows that contradict themselves", anchor=False)
 rows = gpt3_table()
 st.markdown(
     "Table 2.1 of the GPT-3 paper (Brown et al. 2020), as printed. "

@@ -171,7 +171,7 @@ with right:
 with st.expander("Accuracy and loss at every checkpoint"):
     show_checkpoints(visit, axis)
 
-st.subheader("What the head has become", anchor=False)
+st.header("What the head has become", anchor=False)
 st.markdown(
     "Everything this head can do is two small tables. QK, above: how strongly a question about a "
     "key (row) looks at each part of a token (column). OV, below: what that part adds to each "
@@ -179,10 +179,10 @@ st.markdown(
 )
 show_circuits(visit)
 
-st.subheader("Ask it yourself", anchor=False)
+st.header("Ask it yourself", anchor=False)
 show_answer(visit, QUESTION)
 
-st.subheader("Is the backward pass right?", anchor=False)
+st.header("Is the backward pass right?", anchor=False)
 st.markdown(
     "The gradient is written by hand. Nudge one parameter up and down, see how the loss moves, "
     "and compare: 24 parameters sampled from all six matrices, at the start of this run."

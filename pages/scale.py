@@ -134,7 +134,7 @@ try_this(
     ("d_model = 4: is it the embedding?", {"n_pairs": 16, "d_k": 16, "d_model": 4}),
 )
 
-st.subheader("How small may d_k be?", anchor=False)
+st.header("How small may d_k be?", anchor=False)
 st.markdown(
     "The same map as lines: one for each number of pairs, yours in colour, its bar from the lowest "
     "to the highest seed. The table lists the smallest d_k on the map from which on all seeds "
@@ -152,7 +152,7 @@ smallest = findings.smallest_widths()
 show_table(smallest, key="smallest", display=findings.smallest_widths_in_words(smallest))
 st.markdown("\n".join(f"- {line}" for line in findings.findings()))
 
-st.subheader("Out of room, or not found?", anchor=False)
+st.header("Out of room, or not found?", anchor=False)
 st.markdown(
     "A head with two numbers in a query, its matrices written down instead of trained: the keys "
     "lie evenly on a circle, and each fits itself best. It answers the sequences that the trained "
@@ -162,7 +162,7 @@ written = parts.written_down(task.n_values, keys_per_pair)
 show_table(written, key="written_down", display=findings.written_down_in_words(written))
 st.markdown(findings.written_down_sentence(written))
 
-st.subheader("Too narrow, or too few steps?", anchor=False)
+st.header("Too narrow, or too few steps?", anchor=False)
 st.markdown(
     "Part of the map again with 10,000 steps instead of 3,000: mean accuracy of three seeds after "
     "few steps → after many."
@@ -175,7 +175,7 @@ with st.expander("The map and all shipped runs as tables"):
     show_table(tables.map_grid(keys_per_pair), key="recall_map", height=230)
     show_table(tables.run_list(), key="recall_at_scale", height=300)
 
-st.subheader("What others measured", anchor=False)
+st.header("What others measured", anchor=False)
 st.markdown(
     "Arora et al. 2023 (“Zoology”) train small language models on a recall task with several "
     "questions, 4 to 64 pairs in 64 to 512 tokens, and 8,192 different tokens. As sequences grow, "

@@ -153,21 +153,21 @@ with right:
         ("The same, centred: what came back?", {"init_scale": 0.3, "centred_start": True}),
     )
 
-st.subheader("What does the question score with itself?", anchor=False)
+st.header("What does the question score with itself?", anchor=False)
 st.markdown(
     "A row is a question about one key. Compare the two outlined entries: what it scores with the "
     "key part of its matching pair, and, in the last column, what it scores with itself."
 )
 st.fragment(show_scores, run_every=redraw)(runs)
 
-st.subheader("What is left between the two?", anchor=False)
+st.header("What is left between the two?", anchor=False)
 st.markdown(
     "The match's score is its key part plus its value part. The gap is the match's score less the "
     "question's; softmax gives the match exp(gap) times the question's weight."
 )
 st.fragment(show_gap, run_every=redraw)(runs)
 
-st.subheader("Does it pass with more training?", anchor=False)
+st.header("Does it pass with more training?", anchor=False)
 st.markdown(
     "Leaving the question out lowers the loss, so training does push the weight off it. But the "
     "gap, averaged over keys and values, is the mean query · the mean key vector of the values ÷ "
@@ -176,7 +176,7 @@ st.markdown(
 )
 st.fragment(show_history, run_every=redraw)(runs)
 
-st.subheader("One change at a time", anchor=False)
+st.header("One change at a time", anchor=False)
 st.markdown(
     "If the question has its weight for being a copy of the match's key, what ends the copy must "
     "end the weight, and what leaves the copy, however alike it looks, must not."
@@ -192,7 +192,7 @@ st.fragment(show_changes, run_every=POLL_SECONDS if runs.live_below else None)(
     runs, page.title, polling=runs.live_below
 )
 
-st.subheader("Is it an attention sink?", anchor=False)
+st.header("Is it an attention sink?", anchor=False)
 st.markdown(
     "Large language models put much weight on their first tokens, whatever these say "
     f"({SINK_KEPT.source}; {SINK_SOFTMAX.source}). This head's question, too, hands over next to "

@@ -60,7 +60,7 @@ try_this(
     ("d_k = 2: which schemes still work?", {"d_k": 2}),
 )
 
-st.subheader("Another order, the same answer", anchor=False)
+st.header("Another order, the same answer", anchor=False)
 st.markdown(
     "A head with random weights sees one sequence in two orders. Without positions each pair takes "
     "its weight along; what is left is the rounding of sums in another order."
@@ -72,10 +72,10 @@ with two:
     parts.show_shuffle(task, chosen["shuffled_scheme"], chosen["order"])
 parts.show_shuffles(task, chosen["order"])
 
-st.subheader("Why no positions means this ceiling", anchor=False)
+st.header("Why no positions means this ceiling", anchor=False)
 st.markdown(tables.ceiling_sentence(task))
 
-st.subheader("What each scheme adds", anchor=False)
+st.header("What each scheme adds", anchor=False)
 st.markdown(
     "A head with random weights again. The same word stands at every position, so whatever differs "
     "between two scores is where it stands."
@@ -91,21 +91,21 @@ with picture:
     parts.show_scheme(pictured, drawn["n_positions"], series.runs)
 parts.show_spreads(task, drawn["n_positions"])
 
-st.subheader("What the trained heads do with it", anchor=False)
+st.header("What the trained heads do with it", anchor=False)
 st.markdown(
     "The score of the asked key's pairs by how long before the question they stand. A line that "
     "rises to the right puts the last pair on top; a flat one cannot tell."
 )
 st.fragment(parts.show_mechanism, run_every=seldom)(series, settings)
 
-st.subheader("Sequences of another length", anchor=False)
+st.header("Sequences of another length", anchor=False)
 st.markdown(
     "The same heads, not trained further, on fewer and on more other pairs: "
     f"{N_LENGTH:,} fresh sequences a run at each length."
 )
 st.fragment(parts.show_lengths, run_every=seldom)(series, settings)
 
-st.subheader("How steep must ALiBi's line be?", anchor=False)
+st.header("How steep must ALiBi's line be?", anchor=False)
 st.markdown(
     "Too flat, and all pairs of the asked key get almost equal weights. Too steep, and the "
     "question itself, at distance 0, takes all the weight: nothing is left to learn from."

@@ -64,21 +64,21 @@ with right:
     show_table(work, key="own_work", display=costs.work_table_in_words(work))
     try_this(parts.CONTROLS, *parts.CASES)
 
-st.subheader("Where are the parameters?", anchor=False)
+st.header("Where are the parameters?", anchor=False)
 st.markdown(
     "Every tensor of the model, counted from its shape. In a mixture of experts, a token meets "
     "only a few of them; the others are drawn faint."
 )
 parts.show_parameters(shown)
 
-st.subheader("What is kept of every token?", anchor=False)
+st.header("What is kept of every token?", anchor=False)
 st.markdown(
     "Keys and values of all tokens so far are kept, so that they need not be made again. "
     + costs.sharing_sentence(model, compressed=compressed)
 )
 parts.show_cache(model, n, values["sequences"], compressed=compressed)
 
-st.subheader("Published models, to the parameter", anchor=False)
+st.header("Published models, to the parameter", anchor=False)
 st.markdown(
     "The same count for every model of the list, beside the total of its published weights. "
     + tables.reconciliation_sentence(presets())

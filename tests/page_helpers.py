@@ -28,6 +28,6 @@ def opened(name: str, *, skip: bool = True, **link: str) -> AppTest:
 
 def words(app: AppTest) -> str:
     """Return all the text on the page as a student reads it, without Markdown's escapes."""
-    kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.title, app.subheader)
+    kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.title, app.header)
     text = "\n".join(element.value for elements in kinds for element in elements)
     return text.replace("\\", "")

@@ -107,4 +107,4 @@ def test_every_table_can_be_downloaded_and_the_code_is_shown(name):
     labels = [button.proto.label for button in app.get("download_button")]
     assert labels.count("Download as CSV") >= len(app.table)
     assert any(expander.label.startswith("The code that ran") for expander in app.expander)
-    assert "What this does not show" in [heading.value for heading in app.subheader]
+    assert "What this does not show" in [heading.value for heading in app.header]

@@ -123,7 +123,7 @@ def try_this(controls: tuple[AnyControl, ...], *cases: tuple[str, dict[str, Any]
 def collected() -> None:
     """Show what the visit has brought together so far, to be kept as a file or printed."""
     entries = list(_entries().values())
-    st.subheader("Your predictions and results", anchor=False)
+    st.header("Your predictions and results", anchor=False)
     if not entries:
         st.markdown("Nothing yet. Each page asks you for a prediction; it is collected here.")
         return

@@ -63,7 +63,7 @@ def show_moves(result: Mechanism, index: int, title: str) -> None:
 
 def show_stages(result: Mechanism, index: int) -> None:
     """Draw the data flow, then every stage as a heat-map, in the order of computation."""
-    st.subheader("One head, stage by stage", anchor=False)
+    st.header("One head, stage by stage", anchor=False)
     diagram, words = st.columns(2, gap="large")
     with diagram:
         st.mermaid_chart(DIAGRAM, width="content", alt="Data flow of one attention head")
@@ -118,7 +118,7 @@ def show_row(result: Mechanism, index: int) -> None:
     """Draw the arithmetic of the followed token's row, and what each key adds."""
     labels, dimensions = tables.token_labels(result), tables.dimension_names(result)
     row = explain_row(result, index)
-    st.subheader("One row, step by step", anchor=False)
+    st.header("One row, step by step", anchor=False)
     st.markdown(
         plain(f"The word you follow is “{labels[index]}”. ")
         + tables.row_sentence(row, result.settings)

@@ -25,7 +25,7 @@ CONTROLS = (
 
 def show_scaling() -> None:
     """Draw the spread of scores and the largest weight against d_k, with and without division."""
-    st.subheader("Why divide by √d_k?", anchor=False)
+    st.header("Why divide by √d_k?", anchor=False)
     st.markdown(
         "A dot product of two random vectors is a sum of d_k products, so it spreads by √d_k. The "
         "softmax of such scores ends up on one token, whatever the words are."

@@ -27,8 +27,8 @@ def _spec_of(
     """Build a chart once for all visits."""
     specification = spec(_make(*args))
     if large:
-        for part in specification["config"].values():
-            part.update(_LARGE_TEXT)
+        for part in ("axis", "legend", "header"):
+            specification["config"][part].update(_LARGE_TEXT)
         if isinstance(specification.get("height"), int | float):
             specification["height"] *= _TALLER
     return specification
@@ -123,5 +123,5 @@ def show_source(*functions: Callable[..., object]) -> None:
 
 def show_limits(limits: Sequence[str]) -> None:
     """List what the measurements on this page do not show."""
-    st.subheader("What this does not show", anchor=False)
+    st.header("What this does not show", anchor=False)
     st.markdown("\n".join(f"- {limit}" for limit in limits))
