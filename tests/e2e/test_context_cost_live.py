@@ -1,6 +1,7 @@
 """The context cost in a real browser: it measures while you watch, stops, and draws its blocks."""
 
 import pytest
+from playwright.sync_api import expect
 
 from pages import PAGES
 from tests.e2e.conftest import WAIT
@@ -27,8 +28,12 @@ def test_a_measurement_can_be_stopped_and_begun_again(screen):
     screen.page.get_by_role("button", name="Stop").click(timeout=DONE)
     screen.page.get_by_text("Stopped").wait_for(timeout=DONE)
     screen.page.get_by_role("button", name="Measure again").click()
-    screen.page.get_by_role("button", name="Stop").wait_for(timeout=DONE)
-    screen.page.get_by_role("button", name="Stop").click()
+    stop = screen.page.get_by_role("button", name="Stop")
+    stop.wait_for(timeout=DONE)
+    bar = screen.page.get_by_test_id("stProgress")
+    expect(bar).not_to_have_text(bar.inner_text(), timeout=DONE)  # it goes on
+    stop.click()
+    screen.page.get_by_text("Stopped").wait_for(timeout=DONE)
     assert screen.page.get_by_test_id("stException").count() == 0
 
 
