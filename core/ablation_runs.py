@@ -48,7 +48,7 @@ class AblationSettings:
                 f"n_seeds must be a whole number from 1 to {MAX_SEEDS}, got {self.n_seeds}"
             )
         if not self.variants:
-            raise ValueError("variants must hold at least one variant, got none")
+            raise ValueError("at least one of the variants must be on, got none")
         for variant in self.variants:
             if variant not in VARIANTS:
                 raise ValueError(f"variants must be among {', '.join(VARIANTS)}, got {variant}")

@@ -188,7 +188,7 @@ def test_the_measured_cells_of_the_map_are_uniform_runs_with_keys_enough():
         ({"n_seeds": 0}, "n_seeds must be a whole number from 1 to 20, got 0"),
         ({"n_seeds": 21}, "n_seeds must be a whole number from 1 to 20, got 21"),
         ({"n_seeds": 2.0}, "n_seeds must be a whole number from 1 to 20, got 2.0"),
-        ({"variants": ()}, "variants must hold at least one variant, got none"),
+        ({"variants": ()}, "at least one of the variants must be on, got none"),
         ({"variants": ("taught",)}, f"variants must be among {', '.join(VARIANTS)}, got taught"),
         ({"variants": ("learned",) * 2}, "variants must differ, got learned, learned"),
     ],

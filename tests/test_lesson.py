@@ -90,6 +90,16 @@ def test_a_telling_case_works_on_a_projector_too():
     app = opened("mask_leak", present="1", show="n_tokens")
     press(app, "Change the very first token: who is safe?")
     assert "no output comes before it" in words(app)
+    assert app.query_params["position"] == "0"
+
+
+def test_a_link_carries_every_group_of_controls_on_the_page():
+    app = opened("word_order", skip=False, n_positions="19", n_seeds="1", n_steps="100")
+    links = [code.value for code in app.code if "?" in code.value and "present" not in code.value]
+    assert len(links) > 1
+    for link in links:
+        assert "n_positions=19" in link
+        assert "n_seeds=1" in link
 
 
 def test_a_value_set_on_one_page_does_not_travel_to_another():

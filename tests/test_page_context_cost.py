@@ -206,17 +206,19 @@ def test_a_size_beyond_the_cap_becomes_the_largest_allowed_one(monkeypatch):
 
 def test_a_cap_too_small_for_anything_is_said_in_a_sentence(monkeypatch):
     monkeypatch.setenv(parts.CAP_VARIABLE, "1")
-    app = opened("context_cost")
+    app = opened("context_cost", **SMALL)
     assert not app.exception
-    assert "must fit the memory cap (memory_cap_mib, 1 MiB), got 512" in words(app)
+    assert "must be a whole number of MiB, at least 88, got '1'; 512 is used" in words(app)
+    assert "What this does not show" in words(app)  # the rest of the page is there
 
 
-@pytest.mark.parametrize("text", ["much", "-3", "0", "1.5", ""])
+@pytest.mark.parametrize("text", ["much", "-3", "0", "1.5", "", "9" * 5000])
 def test_a_cap_that_is_no_number_is_said_and_the_default_used(monkeypatch, text):
     monkeypatch.setenv(parts.CAP_VARIABLE, text)
     assert parts.memory_cap() == (
         512,
-        f"{parts.CAP_VARIABLE} must be a whole number of MiB above 0, got {text!r}; 512 is used.",
+        f"{parts.CAP_VARIABLE} must be a whole number of MiB, at least 88, "
+        f"got {text if len(text) < 21 else text[:20] + '…'!r}; 512 is used.",
     )
 
 

@@ -104,6 +104,9 @@ def spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
     for name in ("datasets", "$schema", "config"):
         specification.pop(name, None)
     _drop_stand_in(specification)
+    # Streamlit draws more than 2,000 marks on a canvas, where the text's own colour would be black
+    # in the dark theme too, and where a screen reader finds nothing.
+    specification["usermeta"] = {"embedOptions": {"renderer": "svg"}}
     specification["config"] = {part: dict(_TEXT) for part in ("axis", "legend", "header")}
     # A chart is one image with its text alternative, its live sentence and its table; its marks
     # one by one, up to 4,096 of them, some without a name, would be noise to a screen reader.

@@ -12,6 +12,7 @@ Visit: TypeAlias = measuring.Visit[ContextSettings, CostSnapshot]
 
 SIZES = (512, 1024, 2048, 4096, 8192, 16384)  # tokens; what the largest size can be
 CAP_VARIABLE = "ATTENTION_LAB_MEMORY_CAP_MIB"
+LEAST_CAP = 88  # MiB; below about 82 nothing can be measured, not even the smallest size
 VISIT = "context_cost_visit"  # the key of the visit in the session's state
 
 
@@ -27,10 +28,13 @@ def memory_cap() -> tuple[int, str | None]:
     """
     default = ContextSettings.memory_cap_mib
     text = os.environ.get(CAP_VARIABLE, str(default))
-    if text.isascii() and text.isdigit() and int(text) > 0:
+    # The digits are counted first: Python refuses to read a number of more than 4,300.
+    if text.isascii() and text.isdigit() and len(text) < 10 and int(text) >= LEAST_CAP:
         return int(text), None
+    got = text if len(text) <= 20 else f"{text[:20]}…"
     return default, (
-        f"{CAP_VARIABLE} must be a whole number of MiB above 0, got {text!r}; {default} is used."
+        f"{CAP_VARIABLE} must be a whole number of MiB, at least {LEAST_CAP}, got {got!r}; "
+        f"{default} is used."
     )
 
 

@@ -19,7 +19,7 @@ Value = int | float | str | bool
 S = TypeVar("S")
 
 _PAGE = "page_open"  # the page the visitor is on
-_DRAWN = "controls_drawn"  # the keys of the controls drawn on it
+_DRAWN = "controls_drawn"  # the controls drawn on it, by key
 _NOTES = "notes_on_the_link"  # mended in an earlier run, shown until a control moves
 
 
@@ -170,7 +170,7 @@ def draw(controls: Sequence[AnyControl], first: int = 6) -> dict[str, Any]:
     A value in the link that breaks a control's rule is replaced by the nearest allowed one, and a
     note says so. Those after the ``first`` are folded away.
     """
-    st.session_state.setdefault(_DRAWN, set()).update(control.key for control in controls)
+    _drawn().update({control.key: control for control in controls})
     _mend_link(controls)
     notes = st.container() if _notes_key(controls) in st.session_state else None
     values: dict[str, Any] = {}
@@ -200,7 +200,11 @@ def draw(controls: Sequence[AnyControl], first: int = 6) -> dict[str, Any]:
 def set_controls(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
     """Set every control before the next run: those without a value to their defaults."""
     for control in controls:
-        st.session_state[control.key] = values.get(control.key, control.default)
+        value = values.get(control.key, control.default)
+        st.session_state[control.key] = value
+        if not shown(control.key):
+            # Streamlit writes to the link only what a control on the page holds.
+            st.query_params[control.key] = _in_link(control, value)
 
 
 def forget_other_pages(path: str) -> None:
@@ -211,8 +215,9 @@ def forget_other_pages(path: str) -> None:
     whole visit, and would hand it to the next page's control of the same name.
     """
     if st.session_state.get(_PAGE) != path:
-        for key in st.session_state.pop(_DRAWN, ()):
+        for key in _drawn():
             st.session_state.pop(key, None)
+        _drawn().clear()
         st.session_state[_PAGE] = path
 
 
@@ -315,7 +320,7 @@ def _place_for_more(controls: Sequence[AnyControl]) -> AbstractContextManager[ob
 
 def _links(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
     address = (st.context.url or "").split("?")[0]
-    changed = {
+    changed = _from_other_groups(controls) | {
         control.key: _in_link(control, values[control.key])
         for control in controls
         if values[control.key] != control.default
@@ -331,6 +336,28 @@ def _links(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
         key=f"present_{controls[0].key}",
     )
     _show_link(address, changed | {"present": "1", "show": ",".join(picked)})
+
+
+def _from_other_groups(controls: Sequence[AnyControl]) -> dict[str, str]:
+    """Return what controls further up or down the page hold, as far as it is not the default."""
+    here = {control.key for control in controls}
+    others = {key: control for key, control in _drawn().items() if key not in here}
+    # In a visit's first run, groups further down are known from the link alone.
+    in_link = {
+        key: text
+        for key, text in st.query_params.items()
+        if key not in here | others.keys() | {"present", "show"}
+    }
+    return in_link | {
+        key: _in_link(control, st.session_state[key])
+        for key, control in others.items()
+        if key in st.session_state and st.session_state[key] != control.default
+    }
+
+
+def _drawn() -> dict[str, AnyControl]:
+    drawn: dict[str, AnyControl] = st.session_state.setdefault(_DRAWN, {})
+    return drawn
 
 
 def _show_link(address: str, parameters: dict[str, str]) -> None:
