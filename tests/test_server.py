@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from core import context_cost, decode_cost
+from core.ablation_runs import AblationSettings, run_steps
 from core.context_plan import ContextSettings
 from core.decode_agreement import DecodeSettings
+from core.training import TrainSettings
 from core.turns import TurnService
-from pages.parts.server import measuring_service
+from pages.parts.server import _item_bytes, measuring_service
 
 
 @pytest.fixture
@@ -51,6 +53,16 @@ def test_a_measurement_keeps_its_last_snapshot_alone(service: TurnService):
 
 def test_kept_measurements_fit_into_their_bound(service: TurnService):
     assert service._keep_jobs * longest().nbytes < service._keep_bytes
+
+
+def test_a_series_counts_the_arrays_of_its_checkpoints():
+    settings = AblationSettings(train=TrainSettings(n_steps=20), n_seeds=1, variants=("learned",))
+    items = [item for item in run_steps(settings.runs) if item is not None]
+    passed = [item for item in items if item.checkpoint is not None]
+    assert passed
+    for item in passed:
+        arrays = item.checkpoint.qk.nbytes + item.checkpoint.ov.nbytes
+        assert _item_bytes(item) == 1000 + arrays > 1500
 
 
 def test_a_snapshot_says_how_large_it_is():

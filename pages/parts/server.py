@@ -41,7 +41,10 @@ def measuring_service() -> TurnService[Any]:
 def _item_bytes(item: Any) -> int:  # noqa: ANN401 - items of all pages that train or measure
     if isinstance(item, Part):
         return part_bytes(item)
-    # A report of a series is a handful of numbers, with a scored run or without. What holds more
-    # says so: that run, or the snapshot of a measurement itself.
+    # A report of a series is a handful of numbers, with a scored run or a checkpoint. What holds
+    # more says so: that run, the checkpoint's arrays, or the snapshot of a measurement itself.
     size: int = getattr(getattr(item, "run", None), "nbytes", getattr(item, "nbytes", 1000))
+    checkpoint = getattr(item, "checkpoint", None)
+    if checkpoint is not None:
+        size += sum(getattr(value, "nbytes", 0) for value in vars(checkpoint).values())
     return size
