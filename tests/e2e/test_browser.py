@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Locator
 
 from pages import HOME, PAGES
 from tests.e2e.conftest import Screen, serving, visit
@@ -52,19 +53,35 @@ def test_a_deep_link_opens_on_a_server_nobody_has_visited(browser, tmp_path, nam
         assert "Traceback" not in (tmp_path / "log.txt").read_text()
 
 
+def at_rest(chart: Locator) -> bytes:
+    """Wait until the chart looks the same twice, a second apart, and return how."""
+    last = b""
+    for _ in range(30):
+        now = chart.screenshot()
+        if now == last:
+            return now
+        last = now
+        chart.page.wait_for_timeout(1000)
+    return pytest.fail("the chart did not come to rest in half a minute")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_slider_moves_a_chart_and_nothing_jumps(screen, name):
     screen.open(name, QUESTIONS[name])
     chart = screen.page.get_by_test_id("stVegaLiteChart").first
     chart.locator("canvas, svg").first.wait_for()
-    screen.page.wait_for_timeout(1000)
-    before, box = chart.screenshot(), chart.bounding_box()
+    before = at_rest(chart)
+    box = chart.bounding_box()
     slider = screen.page.get_by_role("slider").first
     slider.focus()
     slider.press("ArrowRight")
-    screen.settle()
-    screen.page.wait_for_timeout(1000)
-    assert chart.screenshot() != before
+    for _ in range(30):  # seconds at most: a busy machine paints late
+        if chart.screenshot() != before:
+            break
+        screen.page.wait_for_timeout(1000)
+    else:
+        pytest.fail("the chart did not change")
+    at_rest(chart)
     assert chart.bounding_box() == box
     assert complaints(screen) == []
 
