@@ -160,7 +160,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         parser.add_argument(f"--{name}", type=int, default=0, help=f"students busy on {page}")
     parser.add_argument("--waves", type=int, default=0, help="classes that come and go")
     parser.add_argument("--fresh", action="store_true", help="new moves in every wave")
-    parser.add_argument("--write", type=Path, help="a .csv or .md file for the table")
+    parser.add_argument("--write", type=Path, nargs="+", default=[], help=".md and .csv files")
     return parser.parse_args(arguments)
 
 
@@ -184,8 +184,8 @@ async def run(options: argparse.Namespace) -> None:
     print("\n\n".join([*map(markdown, tables), *notes]))
     for words, times in errors.most_common(10):
         print(f"{times} × {words}")
-    if options.write:
-        write(options.write, rows, [*map(markdown, tables[1:]), *notes])
+    for path in options.write:
+        write(path, rows, [*map(markdown, tables[1:]), *notes])
 
 
 def main() -> None:
