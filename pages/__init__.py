@@ -7,6 +7,7 @@ import streamlit as st
 from pages.parts.controls import forget_other_pages
 from pages.parts.present import enlarge, presenting
 from pages.parts.server import settle
+from pages.parts.show import keep_places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +112,7 @@ def open_page(path: str) -> Page:
     forget_other_pages(path)
     settle()
     enlarge()
+    keep_places()
     with st.sidebar:
         for entry in (HOME, *PAGES):
             if entry is first_beyond():

@@ -13,7 +13,7 @@ from pages import close_page, open_page
 from pages.parts.glossary import glossary
 from pages.parts.ledger import CONTROLS, PREDICTION, cases, choose_sizes
 from pages.parts.lesson import ask, compare, try_this
-from pages.parts.show import show_chart, show_limits, show_source, show_table
+from pages.parts.show import show_chart, show_limits, show_source, show_table, steady
 
 page = open_page("pages/parameter_ledger.py")
 glossary(
@@ -48,10 +48,12 @@ with right:
         "whole and cut into its matrices.",
     )
     compare(page.title, tables.shares_sentence(ledger), tables.layer_sentence(ledger))
-    st.markdown(
+    steady(
         published.match_sentence(ledger, reconciliation_of(config), gpt3_row_of(config))
         + " "
-        + tables.width_sentence(config)
+        + tables.width_sentence(config),
+        key="match",
+        lines=3,
     )
     try_this(CONTROLS, *cases())
     st.header("GPT-3 as the article counts it", anchor=False)

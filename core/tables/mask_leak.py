@@ -52,7 +52,7 @@ def leak_summary_in_words(summary: pd.DataFrame) -> pd.DataFrame:
     for column in (MASKED, UNMASKED):
         words[column] = [exactly(value) for value in summary[column]]
     words["Article"] = (
-        ["exactly 0 with the mask; large without it, no number", "not reported", "not reported"]
+        ["exactly 0 with the mask", "not reported", "not reported"]
         if summary[ARTICLE].notna().any()
         else "another setting"
     )

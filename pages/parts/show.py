@@ -66,7 +66,25 @@ def show_chart(
         width="stretch",
         on_select=on_click or "ignore",
     )
-    st.markdown(says)
+    steady(says, key=key)
+
+
+def keep_places() -> None:
+    """Keep the room for the sentences that `steady` writes: a line is 1.6 letters high."""
+    rules = (f"[class*=st-key-lines{n}_]{{min-height:{1.6 * n:.1f}rem}}" for n in (1, 2, 3, 4))
+    st.html(f"<style>{''.join(rules)}</style>")
+
+
+def steady(text: str, *, key: str, lines: int = 2) -> None:
+    """Write a live sentence in a place of fixed height, so that a shorter one moves nothing.
+
+    Args:
+        text: the sentence, in Markdown.
+        key: names it on the page.
+        lines: the lines kept for it, 1 to 4: as many as its longest takes at 1280 pixels.
+    """
+    with st.container(key=f"lines{lines}_{key}"):
+        st.markdown(text)
 
 
 def show_table(
