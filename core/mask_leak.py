@@ -81,20 +81,22 @@ def leak(settings: LeakSettings) -> Leak:
     >>> leak(LeakSettings(n_tokens=3, position=1)).masked[0]
     np.float64(0.0)
     """
+    draws = _draw(settings)
     return Leak(
         settings=settings,
-        masked=_changes(settings, "correct"),
-        unmasked=_changes(settings, "none"),
+        masked=_changes(settings, "correct", draws),
+        unmasked=_changes(settings, "none", draws),
     )
 
 
 def check_masks(settings: LeakSettings) -> list[MaskCheck]:
     """Run the leak test on every mask of `MASKS`, over the same vectors and the same change."""
+    draws = _draw(settings)
     checks = []
     for mask in MASKS:
-        changes = _changes(settings, mask)
+        changes = _changes(settings, mask, draws)
         before = changes[: settings.position]
-        sums = _outputs(_draw(settings)[0], settings, mask)[1].sum(axis=1)
+        sums = _outputs(draws.x, draws, mask)[1].sum(axis=1)
         checks.append(
             MaskCheck(
                 mask=mask,
@@ -116,13 +118,13 @@ def influence(settings: LeakSettings) -> Floats:
         (n, n): row i, column j is the largest change of output i when token j is changed. With
         the correct mask every entry above the diagonal is exactly 0.
     """
-    x, _, change = _draw(settings)
-    before = _outputs(x, settings, settings.mask)[0]
+    draws = _draw(settings)
+    before = _outputs(draws.x, draws, settings.mask)[0]
     table = np.empty((settings.n_tokens, settings.n_tokens))
     for j in range(settings.n_tokens):
-        changed = x.copy()
-        changed[j] += change
-        after = _outputs(changed, settings, settings.mask)[0]
+        changed = draws.x.copy()
+        changed[j] += draws.change
+        after = _outputs(changed, draws, settings.mask)[0]
         table[:, j] = np.abs(after - before).max(axis=1)
     return table
 
@@ -155,27 +157,34 @@ def pattern_under(mask: str, scores: Floats) -> Floats:
     raise ValueError(f"mask must be one of {', '.join(MASKS)}, got {mask}")
 
 
-def _changes(settings: LeakSettings, mask: str) -> Floats:
-    x, _, change = _draw(settings)
-    changed = x.copy()
-    changed[settings.position] += change
-    difference = _outputs(changed, settings, mask)[0] - _outputs(x, settings, mask)[0]
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Draws:
+    """The random numbers of one experiment, drawn once and used for every mask."""
+
+    x: Floats  # (n, d_model) the tokens' vectors
+    head: Floats  # (3, d_model, d_k) W_Q, W_K and W_V
+    change: Floats  # (d_model,) what is added to the changed token
+
+
+def _changes(settings: LeakSettings, mask: str, draws: _Draws) -> Floats:
+    changed = draws.x.copy()
+    changed[settings.position] += draws.change
+    difference = _outputs(changed, draws, mask)[0] - _outputs(draws.x, draws, mask)[0]
     changes: Floats = np.abs(difference).max(axis=1)
     return changes  # (n,)
 
 
-def _outputs(x: Floats, settings: LeakSettings, mask: str) -> tuple[Floats, Floats]:
-    w_q, w_k, w_v = _draw(settings)[1]
-    scores = (x @ w_q) @ (x @ w_k).T / np.sqrt(settings.d_k)  # (n, n)
+def _outputs(x: Floats, draws: _Draws, mask: str) -> tuple[Floats, Floats]:
+    w_q, w_k, w_v = draws.head
+    scores = (x @ w_q) @ (x @ w_k).T / np.sqrt(w_q.shape[1])  # (n, n)
     pattern = pattern_under(mask, scores)
     return pattern @ (x @ w_v), pattern
 
 
-def _draw(settings: LeakSettings) -> tuple[Floats, Floats, Floats]:
-    """Return the vectors (n, d_model), the head (3, d_model, d_k) and the change (d_model,)."""
+def _draw(settings: LeakSettings) -> _Draws:
     # One generator each: lengthening the sequence must not redraw the head or the change.
     for_x, for_head, for_change = np.random.default_rng(settings.seed).spawn(3)
     x = for_x.standard_normal((settings.n_tokens, settings.d_model))
     head = for_head.standard_normal((3, settings.d_model, settings.d_k))
     change = settings.size * for_change.standard_normal(settings.d_model)
-    return x, head / np.sqrt(settings.d_model), change
+    return _Draws(x=x, head=head / np.sqrt(settings.d_model), change=change)

@@ -1,12 +1,15 @@
 """What one server process holds once for all its visitors."""
 
 import gc
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
 
 from core.recall_run import Part, part_bytes
 from core.turns import TurnService
+
+MANY_FILES = 8192  # open files; 4 a visit, and 3 for two minutes after it has ended
 
 
 @st.cache_resource(show_spinner=False)
@@ -17,8 +20,22 @@ def settle() -> None:
     other visitor is served. Frozen objects are skipped, so that the automatic collections that
     still happen stay short.
     """
+    _allow_more_files()
     gc.collect()
     gc.freeze()
+
+
+def _allow_more_files() -> None:
+    """Let the process open as many files as a class needs: each visit holds four."""
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MANY_FILES if hard == resource.RLIM_INFINITY else min(MANY_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):  # a system with a lower limit of its own
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 @st.cache_resource(show_spinner=False)
