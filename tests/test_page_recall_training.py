@@ -234,7 +234,7 @@ def test_a_finished_run_is_shown_as_trained_before_and_run_again_trains_anew(ser
     first.poll()
     assert first.sentence() == "Training has ended."
     second = visit_of(SHORT)
-    assert second.sentence() == "Trained before with these very settings: that run is shown."
+    assert second.sentence() == "Shown from a run made before."
     second.start(again=True)
     assert second.live
     finish()

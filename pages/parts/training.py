@@ -67,7 +67,7 @@ class Visit(Followed[TrainSettings, Part]):
             return f"Not finished: {self.progress.error}."
         if self.progress.state == "done":
             if self.kept:
-                return "Trained before with these very settings: that run is shown."
+                return "Shown from a run made before."
             return "Training has ended."
         if self.job is None:
             return f"Stopped at {steps}."
