@@ -103,6 +103,9 @@ class Shown:
 
 def draw_box() -> None:
     """Draw the box for a file of the student's own, which goes into no link."""
+    if st.session_state.get("own_shown") and "model" not in {*st.session_state, *st.query_params}:
+        # Back from another page, which let go of the choice: the file is still in the box.
+        st.session_state["model"] = OWN
     if presenting():
         return
     with st.expander("Your own config.json"):
@@ -132,6 +135,7 @@ def draw_box() -> None:
 
 def choose_model(name: str) -> Shown:
     """Return the chosen model; a sentence says why it is not the student's own, if it cannot be."""
+    st.session_state["own_shown"] = name == OWN
     if name != OWN:
         found = preset(name)
         return Shown(name=name, model=found.model, preset=found)
