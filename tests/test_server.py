@@ -1,6 +1,8 @@
 """What one server process keeps for its visitors, and within which memory."""
 
+import gc
 import pickle
+import socket
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from core.context_plan import ContextSettings
 from core.decode_agreement import DecodeSettings
 from core.training import TrainSettings
 from core.turns import TurnService
-from pages.parts.server import _item_bytes, measuring_service
+from pages.parts.server import _item_bytes, _send_at_once, measuring_service, settle
 
 
 @pytest.fixture
@@ -71,3 +73,47 @@ def test_a_snapshot_says_how_large_it_is():
     few = ContextSettings(n_largest=512, n_repeats=1)
     *_, whole = context_cost.measure_steps(few)
     assert whole.nbytes > len(pickle.dumps(whole))
+
+
+def nodelay(connection: socket.socket) -> bool:
+    return bool(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+
+def test_a_connection_accepted_later_sends_at_once():
+    with socket.socket() as listening, socket.socket() as early, socket.socket() as late:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        early.connect(listening.getsockname())
+        before, _ = listening.accept()
+        with before:
+            assert not nodelay(before), "the system does so by itself"
+            _send_at_once()
+            assert nodelay(before)
+        late.connect(listening.getsockname())
+        after, _ = listening.accept()
+        with after:
+            assert nodelay(after)
+
+
+def test_a_socket_that_is_not_tcp_is_left_alone():
+    with socket.socket(type=socket.SOCK_DGRAM) as datagrams:
+        _send_at_once()
+        assert datagrams.type == socket.SOCK_DGRAM
+
+
+def full_collections() -> int:
+    return gc.get_stats()[2]["collections"]
+
+
+def test_the_heap_is_frozen_and_the_next_full_collection_near():
+    heavy = [[] for _ in range(1_000_000)]  # what imports would have left
+    settle.clear()
+    try:
+        settle()
+        assert gc.get_freeze_count() > len(heavy)
+        before = full_collections()
+        # Survivors of younger collections, far fewer than a quarter of what was frozen.
+        visits = [[] for _ in range(len(heavy) // 10)]
+        assert visits and full_collections() > before
+    finally:
+        gc.unfreeze()
