@@ -40,6 +40,7 @@ class Server:
         *,
         port: int = 0,
         limit: str = "",
+        module: str = "streamlit",
         options: dict[str, str] | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
@@ -48,6 +49,7 @@ class Server:
         Args:
             log: where its output goes; a second start appends to it.
             port: 0 for any free one.
+            module: what runs the app, with Streamlit's own command line.
             limit: options of the shell's ulimit, such as "-f 0" for a disk that takes nothing.
             options: Streamlit's, on top of those that keep it on this machine.
             environment: variables on top of this process's own.
@@ -62,7 +64,7 @@ class Server:
             "server.fileWatcherType": "none",
             **(options or {}),
         }
-        self._command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
+        self._command = [sys.executable, "-m", module, "run", "streamlit_app.py"]
         self._command += [f"--{name}={value}" for name, value in settings.items()]
         if limit:
             self._command = ["sh", "-c", f'ulimit {limit} && exec "$@"', "sh", *self._command]

@@ -54,8 +54,9 @@ def test_the_adjective_head_hands_over_qualities_alone():
 def test_d_k_leaves_the_dot_products_and_shrinks_the_scores():
     for make in (adjective_head, context_head):
         small, large = (run(make(d_k), "the blue river bank")[1] for d_k in (4, 64))
-        np.testing.assert_allclose(small.Q @ small.K.T, large.Q @ large.K.T)
-        np.testing.assert_allclose(small.scores, 4 * large.scores)
+        # Where the exact number is 0, a processor's own order of adding may leave 1e-16.
+        np.testing.assert_allclose(small.Q @ small.K.T, large.Q @ large.K.T, atol=1e-12)
+        np.testing.assert_allclose(small.scores, 4 * large.scores, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_bank_alone_and_bank_beside_both_stay_undecided():
 def test_bank_does_not_look_at_itself():
     _, steps = run(context_head(4), "bank")
     assert steps.scores[0, 0] == pytest.approx(0, abs=1e-12)
-    assert not steps.V.any()
+    np.testing.assert_allclose(steps.V, 0, atol=1e-12)
 
 
 def test_at_d_k_1_the_context_head_can_only_ask_about_water():

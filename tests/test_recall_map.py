@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.recall_at_scale import all_runs, measure
-from benchmarks.report import machine
 from core import recall_map
 from core.ablation import uniform_ceiling
 from core.ablation_scores import SOLVED, standard_error
@@ -39,10 +38,6 @@ def shares(n_pairs, d_k, keys_per_pair, variant="learned"):
     return [run.score.share for run in shipped_cell(n_pairs, d_k, keys_per_pair, variant)]
 
 
-def same_machine():
-    return machine("numpy").split(". ", 1)[1] == shipped_runs()[0].machine
-
-
 def test_every_cell_has_every_seed_once_and_nothing_else():
     assert [run.settings for run in shipped_runs()] == list(all_runs())
     on_the_map = (len(WIDTHS) + 1) * len(PAIRS) * len(KEYS_PER_PAIR) * N_SEEDS
@@ -59,25 +54,21 @@ def test_every_cell_has_every_seed_once_and_nothing_else():
 
 
 def test_a_small_cell_run_again_gives_the_shipped_accuracy():
-    """To the last answer on the machine that measured it; elsewhere within the stated points."""
+    """Within the points that a solved cell may move on a processor that rounds otherwise."""
     [run] = finished(run_steps(SMALL))
     shipped = shipped_cell(8, 6, 2)[0]
     assert shipped.settings == run.settings
-    if same_machine():
-        assert run.score == shipped.score
-        assert run.solved_at == shipped.solved_at
     assert abs(run.score.share - shipped.score.share) <= TOLERANCE
 
 
-def test_an_unsolved_cell_run_again_is_the_same_on_the_same_machine():
+def test_an_unsolved_cell_run_twice_is_the_same_to_the_last_answer():
     """Where training has not settled, any difference in rounding would be seen."""
-    [run] = finished(run_steps(cell_runs(ScaleSettings(), 16, 2, 2, 1)))
-    shipped = shipped_cell(16, 2, 2)[0]
-    assert shipped.score.share < SOLVED
-    if same_machine():
-        assert run.score == shipped.score
-    else:
-        assert run.score.share < SOLVED
+    settings = cell_runs(ScaleSettings(), 16, 2, 2, 1)
+    [run], [again] = finished(run_steps(settings)), finished(run_steps(settings))
+    assert run.score == again.score
+    assert run.match_on_top == again.match_on_top
+    assert run.score.share < SOLVED
+    assert shipped_cell(16, 2, 2)[0].score.share < SOLVED
 
 
 def test_the_tolerance_can_fail():

@@ -114,6 +114,7 @@ def test_the_heap_is_frozen_and_the_next_full_collection_near():
         before = full_collections()
         # Survivors of younger collections, far fewer than a quarter of what was frozen.
         visits = [[] for _ in range(len(heavy) // 10)]
-        assert visits and full_collections() > before
+        assert visits
+        assert full_collections() > before
     finally:
         gc.unfreeze()
