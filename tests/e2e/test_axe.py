@@ -61,7 +61,9 @@ def settle_charts(screen: Screen) -> None:
     """Wait until every chart is drawn and none of the page is faded or still to come."""
     screen.settle()
     screen.page.wait_for_function(
+        # A chart in a section that is folded away may wait until it is unfolded.
         "[...document.querySelectorAll('[data-testid=stVegaLiteChart]')]"
+        ".filter(chart => chart.checkVisibility())"
         ".every(chart => chart.querySelector('svg, canvas'))"
         "&& !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')"
     )
