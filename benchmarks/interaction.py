@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from benchmarks.report import Row, machine, markdown, write
 from benchmarks.server import Server
@@ -110,12 +110,17 @@ def open_page(page: Page, address: str, watched: Watched) -> None:
     if skip.count():
         skip.click()
     chart.locator("svg, canvas").first.wait_for()
-    if not page.get_by_role("slider", name=watched.slider, exact=True).count():
+    if not slider_of(page, watched).count():
         for folded in page.get_by_text(re.compile(r"\d+ more controls")).all():
             folded.click()
-    page.get_by_role("slider", name=watched.slider, exact=True).first.wait_for()
+    slider_of(page, watched).wait_for(state="attached")
     page.wait_for_timeout(2000)
     page.evaluate("number => watchChart(number)", watched.chart)
+
+
+def slider_of(page: Page, watched: Watched) -> Locator:
+    """Find the slider by its label, which other labels may begin with."""
+    return page.get_by_role("slider", name=re.compile(f"^{re.escape(watched.slider)}")).first
 
 
 def time_presses(
@@ -126,7 +131,7 @@ def time_presses(
     with visit(browser, address) as screen:
         page = screen.page
         open_page(page, address, watched)
-        slider = page.get_by_role("slider", name=watched.slider, exact=True).first
+        slider = slider_of(page, watched)
         slider.focus()
         for press in range(presses + WARM_UP):
             # One direction where each value is work of its own; back and forth where it is not.
@@ -187,7 +192,7 @@ def repaints(browser: Browser, address: str, n_runs: int) -> Row:
     with visit(browser, address) as screen:
         page = screen.page
         open_page(page, address, watched)
-        slider = page.get_by_role("slider", name=watched.slider, exact=True).first
+        slider = slider_of(page, watched)
         slider.focus()
         for _ in range(n_runs):
             slider.press("ArrowRight")

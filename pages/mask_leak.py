@@ -7,10 +7,10 @@ from core.mask_leak import MASKS, LeakSettings, check_masks, influence, leak, pa
 from core.reported import LEAK_BEFORE_MASKED
 from core.tables import mask_leak as tables
 from pages import close_page, open_page
-from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_from
+from pages.parts.controls import Choice, Slider, draw, keep_at_most
 from pages.parts.glossary import glossary
 from pages.parts.lesson import Choose, ask, compare, try_this
-from pages.parts.show import show_chart, show_limits, show_source, show_table
+from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
 
 CONTROLS = (
     Slider(key="n_tokens", label="Tokens", low=2, high=64, default=16),
@@ -64,30 +64,28 @@ PREDICTION = Choose(
     ),
 )
 
-page = open_page("pages/mask_leak.py")
-glossary("token", "vector", "causal mask", "−∞", "softmax", "weight", "d_model", "d_k", "seed")
-st.markdown(
-    "A language model is trained to guess, at each place in a text, what comes next. A place that "
-    "could look ahead would read the answer. The causal mask forbids it. Here you change one "
-    "token's vector and measure how far every output moves."
-)
 
-left, right = st.columns([1, 2], gap="large")
-with left:
-    values = draw(CONTROLS)
-    values = keep_at_most(values, CONTROLS, "position", values["n_tokens"] - 1)
-    settings = settings_from(LeakSettings, CONTROLS, values)
+def follow(title: str) -> None:
+    """Draw the controls and everything that depends on them."""
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        values = draw(CONTROLS)
+        values = keep_at_most(values, CONTROLS, "position", values["n_tokens"] - 1)
+        settings = LeakSettings(**values)
+    with right:
+        waiting = ask(title, PREDICTION, CONTROLS, values)
+    if waiting:
+        return
+    with right:
+        show_leak(settings, title)
+    show_influence(settings)
+    show_broken(settings)
 
-with right:
-    waiting = ask(page.title, PREDICTION, CONTROLS, values)
-if waiting:
-    close_page(page.path)
-    st.stop()
 
-result = leak(settings)
-summary = tables.leak_summary(result)
-
-with right:
+def show_leak(settings: LeakSettings, title: str) -> None:
+    """Draw how far each output moves when one token is changed."""
+    result = leak(settings)
+    summary = tables.leak_summary(result)
     show_chart(
         charts.output_changes,
         tables.output_changes(result),
@@ -96,7 +94,8 @@ with right:
         alt_text="Points: the largest change of each output against its position, with the causal "
         "mask and without one. A dashed line marks the changed position.",
     )
-    compare(page.title, tables.leak_sentence(result), WHY)
+    paint_first()
+    compare(title, tables.leak_sentence(result), WHY)
     show_table(summary, key="mask_leak", display=tables.leak_summary_in_words(summary))
     st.caption(
         f"One random sequence of {settings.n_tokens} tokens, one random head with d_model = "
@@ -111,27 +110,46 @@ with right:
         ("What must a change of size 0 show?", {"size": 0.0}),
     )
 
-st.header("Who can move whom?", anchor=False)
-st.markdown(
-    "Now every token is changed in turn. A row is an output, a column is the token that was "
-    "changed. With a correct mask, everything above the diagonal is exactly 0 and stays blank."
-)
-cells = tables.influence_cells(influence(settings))
-show_chart(
-    charts.influence,
-    cells,
-    key="influence",
-    says=tables.influence_sentence(cells, settings.mask),
-    alt_text="Heat-map: how far each output moves when each token is changed. Blank means "
-    "exactly 0.",
-)
-with st.expander("The map as a table"):
-    show_table(cells, key="influence", height=300)
 
-st.header("Break the mask", anchor=False)
-st.markdown("The same test on the correct mask and on four that are broken. Which would you miss?")
-checks = tables.mask_checks(check_masks(settings))
-show_table(checks, key="masks", display=tables.mask_checks_in_words(checks))
+def show_influence(settings: LeakSettings) -> None:
+    """Draw how far each output moves when each token is changed in turn."""
+    st.header("Who can move whom?", anchor=False)
+    st.markdown(
+        "Now every token is changed in turn. A row is an output, a column is the token that was "
+        "changed. With a correct mask, everything above the diagonal is exactly 0 and stays blank."
+    )
+    cells = tables.influence_cells(influence(settings))
+    show_chart(
+        charts.influence,
+        cells,
+        key="influence",
+        says=tables.influence_sentence(cells, settings.mask),
+        alt_text="Heat-map: how far each output moves when each token is changed. Blank means "
+        "exactly 0.",
+    )
+    with st.expander("The map as a table"):
+        show_table(cells, key="influence", height=300)
+
+
+def show_broken(settings: LeakSettings) -> None:
+    """List what the test sees of each mask."""
+    st.header("Break the mask", anchor=False)
+    st.markdown(
+        "The same test on the correct mask and on four that are broken. Which would you miss?"
+    )
+    checks = tables.mask_checks(check_masks(settings))
+    show_table(checks, key="masks", display=tables.mask_checks_in_words(checks))
+
+
+page = open_page("pages/mask_leak.py")
+glossary("token", "vector", "causal mask", "−∞", "softmax", "weight", "d_model", "d_k", "seed")
+st.markdown(
+    "A language model is trained to guess, at each place in a text, what comes next. A place that "
+    "could look ahead would read the answer. The causal mask forbids it. Here you change one "
+    "token's vector and measure how far every output moves."
+)
+# A fragment: the still parts of the page are left alone while a slider moves.
+st.fragment(follow)(page.title)
 
 show_limits(
     (

@@ -13,7 +13,7 @@ from pages import close_page, open_page
 from pages.parts.glossary import glossary
 from pages.parts.ledger import CONTROLS, PREDICTION, cases, choose_sizes
 from pages.parts.lesson import ask, compare, try_this
-from pages.parts.show import show_chart, show_limits, show_source, show_table, steady
+from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table, steady
 
 page = open_page("pages/parameter_ledger.py")
 glossary(
@@ -47,6 +47,7 @@ with right:
         "embeddings, attention, feed-forward, and biases and norms, each where it lies in the "
         "whole and cut into its matrices.",
     )
+    paint_first()
     compare(page.title, tables.shares_sentence(ledger), tables.layer_sentence(ledger))
     steady(
         published.match_sentence(ledger, reconciliation_of(config), gpt3_row_of(config))

@@ -23,7 +23,7 @@ from pages.parts.controls import AnyControl, Choice, Slider, draw, settings_from
 from pages.parts.glossary import glossary
 from pages.parts.lesson import Choose, ask, compare, try_this
 from pages.parts.series import POLL_SECONDS, followed, start
-from pages.parts.show import show_chart, show_limits, show_source, show_table
+from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
 
 CELL = (
     Choice(key="n_pairs", label="Pairs in a sequence", options=PAIRS, default=16, kind="slider"),
@@ -115,6 +115,7 @@ live = series is not None and series.live
 
 with right:
     parts.show_map(values, CONTROLS)
+    paint_first()
     compare(page.title, findings.result_sentence(), WHY)
     st.button(
         f"Run this cell: {n_pairs} pairs, d_k = {d_k}",

@@ -14,7 +14,7 @@ from pages.parts import your_model as parts
 from pages.parts.controls import draw, plain
 from pages.parts.glossary import glossary
 from pages.parts.lesson import ask, compare, try_this
-from pages.parts.show import show_chart, show_limits, show_source, show_table
+from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
 
 page = open_page("pages/your_model.py")
 glossary(
@@ -56,6 +56,7 @@ with right:
         "Upright lines: the chosen context, and the one the model was made for. A point: where "
         "attention meets feed-forward.",
     )
+    paint_first()
     st.caption(
         "Attention is its matrices and looking back together. Solid upright line: your context. "
         "Dotted: the one the model was made for. Circle: where attention meets feed-forward."

@@ -15,7 +15,7 @@ from pages.parts.controls import plain
 from pages.parts.lesson import compare, try_this
 from pages.parts.mechanism_lesson import CASES, CONTROLS, DIAGRAM, STAGES_IN_WORDS, WHY
 from pages.parts.present import shown
-from pages.parts.show import show_chart, show_table
+from pages.parts.show import paint_first, show_chart, show_table
 
 
 def show_presets() -> None:
@@ -50,6 +50,7 @@ def show_moves(result: Mechanism, index: int, title: str) -> None:
         alt_text="Points: the cosine of the followed word's vector with each direction, before "
         "the head and after it, from −1 to 1.",
     )
+    paint_first()
     compare(title, said, WHY)
     st.markdown(
         "The presets, each with the head made for it and otherwise your settings; the article "

@@ -1,6 +1,7 @@
 """Charts, tables, source and limits, put on screen the same way on every page."""
 
 import inspect
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import streamlit as st
 
 from core.charts.style import spec
 from pages.parts.present import presenting
+
+PAINTING = 0.04  # seconds a browser needs to draw the page's first chart
 
 # On a projector: the sizes of Vega's text, and how much taller a chart is drawn.
 _LARGE_TEXT = {"labelFontSize": 17, "titleFontSize": 18}
@@ -67,6 +70,15 @@ def show_chart(
         on_select=on_click or "ignore",
     )
     steady(says, key=key)
+
+
+def paint_first() -> None:
+    """Let the browser paint what it has been sent, before the rest of the page comes.
+
+    What arrives together is drawn together, so that the chart a student waits for would wait for
+    every table below it. Nothing is computed meanwhile, here or for any other visitor.
+    """
+    time.sleep(PAINTING)
 
 
 def keep_places() -> None:
