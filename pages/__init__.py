@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.parts.controls import forget_other_pages
+from pages.parts.lesson import begin_page
 from pages.parts.present import enlarge, presenting
 from pages.parts.server import settle
 from pages.parts.show import keep_places
@@ -110,6 +111,7 @@ def open_page(path: str) -> Page:
         initial_sidebar_state="collapsed" if presenting() else SIDEBAR_WIDTH,
     )
     forget_other_pages(path)
+    begin_page()
     settle()
     enlarge()
     keep_places()

@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.charts import ledger as charts
 from core.gpt3_article import article_steps, named_totals
-from core.ledger import count_parameters
+from core.ledger import Ledger, count_parameters
 from core.ledger_formulas import part_formulas
 from core.published import gpt3_row_of, gpt3_table, reconciliation_of, reconciliations
 from core.tables import ledger as tables
@@ -12,32 +12,28 @@ from core.tables import published
 from pages import close_page, open_page
 from pages.parts.glossary import glossary
 from pages.parts.ledger import CONTROLS, PREDICTION, cases, choose_sizes
-from pages.parts.lesson import ask, compare, try_this
+from pages.parts.lesson import ask, compare, seen, try_this
 from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table, steady
 
-page = open_page("pages/parameter_ledger.py")
-glossary(
-    *("parameter", "token", "head", "W_Q, W_K, W_V", "W_O", "d_model", "d_head", "d_ff"),
-    *("feed-forward", "gated feed-forward", "grouped-query attention"),
-)
-st.markdown(
-    "A model's parameters are the entries of its learned matrices, so its sizes alone say how many "
-    "there are and where they sit. Begin with GPT-3, then choose another model, or move any size."
-)
 
-left, right = st.columns([1, 2], gap="large")
-with left:
-    values, config = choose_sizes()
+def follow(title: str) -> None:
+    """Draw the controls and everything that depends on them."""
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        values, config = choose_sizes()
+    with right:
+        waiting = ask(title, PREDICTION, CONTROLS, values)
+    if waiting:
+        return
+    ledger = count_parameters(config)
+    with right:
+        show_parts(ledger, title)
+    show_lines(ledger)
 
-with right:
-    waiting = ask(page.title, PREDICTION, CONTROLS, values)
-if waiting:
-    close_page(page.path)
-    st.stop()
 
-ledger = count_parameters(config)
-
-with right:
+def show_parts(ledger: Ledger, title: str) -> None:
+    """Draw where the parameters are, and whether the total is the published one."""
+    config = ledger.config
     show_chart(
         charts.parts,
         tables.picture_table(ledger),
@@ -48,7 +44,7 @@ with right:
         "whole and cut into its matrices.",
     )
     paint_first()
-    compare(page.title, tables.shares_sentence(ledger), tables.layer_sentence(ledger))
+    compare(title, tables.shares_sentence(ledger), tables.layer_sentence(ledger))
     steady(
         published.match_sentence(ledger, reconciliation_of(config), gpt3_row_of(config))
         + " "
@@ -65,19 +61,37 @@ with right:
         display=published.article_in_words(steps),
     )
 
-st.header("Line by line", anchor=False)
-st.markdown(
-    f"Every matrix of {config.model}. The article calls W_V the value's down-projection and W_O "
-    "its up-projection; many programs store the heads of a layer side by side in one matrix, with "
-    "the same parameters."
-)
-lines = tables.line_table(ledger)
-show_table(lines, key="ledger_lines", display=tables.line_table_in_words(lines))
 
-st.header("The same from formulas", anchor=False)
-st.markdown("One formula for each part, worked out apart from the lines above.")
-formulas = tables.formula_table(part_formulas(config), ledger)
-show_table(formulas, key="ledger_formulas", display=tables.formula_table_in_words(formulas))
+def show_lines(ledger: Ledger) -> None:
+    """List every matrix, and the same total from formulas."""
+    st.header("Line by line", anchor=False)
+    st.markdown(
+        f"Every matrix of {ledger.config.model}. The article calls W_V the value's "
+        "down-projection and W_O its up-projection; many programs store the heads of a layer side "
+        "by side in one matrix, with the same parameters."
+    )
+    lines = tables.line_table(ledger)
+    show_table(lines, key="ledger_lines", display=tables.line_table_in_words(lines))
+    st.header("The same from formulas", anchor=False)
+    st.markdown("One formula for each part, worked out apart from the lines above.")
+    formulas = tables.formula_table(part_formulas(ledger.config), ledger)
+    show_table(formulas, key="ledger_formulas", display=tables.formula_table_in_words(formulas))
+
+
+page = open_page("pages/parameter_ledger.py")
+glossary(
+    *("parameter", "token", "head", "W_Q, W_K, W_V", "W_O", "d_model", "d_head", "d_ff"),
+    *("feed-forward", "gated feed-forward", "grouped-query attention"),
+)
+st.markdown(
+    "A model's parameters are the entries of its learned matrices, so its sizes alone say how many "
+    "there are and where they sit. Begin with GPT-3, then choose another model, or move any size."
+)
+# A fragment: the still parts of the page are left alone while a slider moves.
+st.fragment(follow)(page.title)
+if page.title not in seen():
+    close_page(page.path)
+    st.stop()
 
 st.header("A share of which total?", anchor=False)
 st.markdown(

@@ -13,38 +13,48 @@ from pages import close_page, open_page
 from pages.parts import your_model as parts
 from pages.parts.controls import draw, plain
 from pages.parts.glossary import glossary
-from pages.parts.lesson import ask, compare, try_this
+from pages.parts.lesson import ask, compare, seen, try_this
 from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
 
-page = open_page("pages/your_model.py")
-glossary(
-    *("token", "context", "parameter", "multiply-add", "head", "W_Q, W_K, W_V", "W_O", "d_model"),
-    *("feed-forward", "gated feed-forward", "expert", "router", "grouped-query attention"),
-    *("key–value cache", "window", "short vector", "MiB, GiB"),
-)
-st.markdown(
-    "A model's config.json holds its sizes. They alone say, without running anything, where its "
-    "parameters are, what it keeps of every token, and what the next token costs. Take a published "
-    "model, or bring a file of your own."
-)
 
-left, right = st.columns([1, 2], gap="large")
-with left:
-    parts.draw_box()
-    values = draw(parts.CONTROLS)
-    shown = parts.choose_model(values["model"])
-    st.caption(plain(tables.size_sentence(shown.model)))
-model, n, compressed = shown.model, values["model_context"], values["short_vectors"]
+def follow(title: str) -> None:
+    """Draw the controls and everything that depends on them."""
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        parts.draw_box()
+        values = draw(parts.CONTROLS)
+        shown = parts.choose_model(values["model"])
+        st.caption(plain(tables.size_sentence(shown.model)))
+    n, compressed = values["model_context"], values["short_vectors"]
+    with right:
+        waiting = ask(title, parts.PREDICTION, parts.CONTROLS, values)
+    if waiting:
+        return
+    with right:
+        show_work(shown, n, title, compressed=compressed)
+    st.header("Where are the parameters?", anchor=False)
+    st.markdown(
+        "Every tensor of the model, counted from its shape. In a mixture of experts, a token meets "
+        "only a few of them; the others are drawn faint."
+    )
+    parts.show_parameters(shown)
+    st.header("What is kept of every token?", anchor=False)
+    st.markdown(
+        "Keys and values of all tokens so far are kept, so that they need not be made again. "
+        + costs.sharing_sentence(shown.model, compressed=compressed)
+    )
+    parts.show_cache(shown.model, n, values["sequences"], compressed=compressed)
+    show_source(
+        *(read_config, read_model, FAMILIES[shown.model.model_type]),
+        *(token_work, crossing, kept_numbers),
+    )
 
-with right:
-    waiting = ask(page.title, parts.PREDICTION, parts.CONTROLS, values)
-if waiting:
-    close_page(page.path)
-    st.stop()
 
-crossed = costs.crossing_sentence(shown.name, model, compressed=compressed)
-work = costs.work_table(model, n, compressed=compressed)
-with right:
+def show_work(shown: parts.Shown, n: int, title: str, *, compressed: bool) -> None:
+    """Draw what the next token costs as the context grows."""
+    model = shown.model
+    crossed = costs.crossing_sentence(shown.name, model, compressed=compressed)
+    work = costs.work_table(model, n, compressed=compressed)
     show_chart(
         charts.work,
         costs.work_points(model, n, compressed=compressed),
@@ -61,23 +71,28 @@ with right:
         "Attention is its matrices and looking back together. Solid upright line: your context. "
         "Dotted: the one the model was made for. Circle: where attention meets feed-forward."
     )
-    compare(page.title, crossed, parts.WHY)
+    compare(title, crossed, parts.WHY)
     show_table(work, key="own_work", display=costs.work_table_in_words(work))
     try_this(parts.CONTROLS, *parts.CASES)
 
-st.header("Where are the parameters?", anchor=False)
-st.markdown(
-    "Every tensor of the model, counted from its shape. In a mixture of experts, a token meets "
-    "only a few of them; the others are drawn faint."
-)
-parts.show_parameters(shown)
 
-st.header("What is kept of every token?", anchor=False)
-st.markdown(
-    "Keys and values of all tokens so far are kept, so that they need not be made again. "
-    + costs.sharing_sentence(model, compressed=compressed)
+page = open_page("pages/your_model.py")
+glossary(
+    *("token", "context", "parameter", "multiply-add", "head", "W_Q, W_K, W_V", "W_O", "d_model"),
+    *("feed-forward", "gated feed-forward", "expert", "router", "grouped-query attention"),
+    *("key–value cache", "window", "short vector", "MiB, GiB"),
 )
-parts.show_cache(model, n, values["sequences"], compressed=compressed)
+st.markdown(
+    "A model's config.json holds its sizes. They alone say, without running anything, where its "
+    "parameters are, what it keeps of every token, and what the next token costs. Take a published "
+    "model, or bring a file of your own."
+)
+
+# A fragment: the still parts of the page are left alone while a slider moves.
+st.fragment(follow)(page.title)
+if page.title not in seen():
+    close_page(page.path)
+    st.stop()
 
 st.header("Published models, to the parameter", anchor=False)
 st.markdown(
@@ -87,5 +102,4 @@ st.markdown(
 show_table(tables.published_table(presets()), key="own_published", formats=tables.PUBLISHED_FORMATS)
 
 show_limits(parts.LIMITS)
-show_source(read_config, read_model, FAMILIES[model.model_type], token_work, crossing, kept_numbers)
 close_page(page.path)

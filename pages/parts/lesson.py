@@ -12,6 +12,8 @@ from pages.parts.controls import AnyControl, plain, set_controls
 from pages.parts.present import presenting
 
 _ENTRIES = "lesson_entries"  # page title → Entry, for the whole visit
+_ANSWERED = "lesson_answered"  # set by a click on an answer, until the page has been drawn
+_WHOLE = "lesson_whole_page"  # set while the whole page is drawn, not a fragment of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,11 @@ class Guess:
         )
 
 
+def begin_page() -> None:
+    """Take note that the whole page is being drawn; its fragments may be drawn alone later."""
+    st.session_state[_WHOLE] = True
+
+
 def ask(
     page: str,
     prediction: Choose | Guess,
@@ -66,21 +73,27 @@ def ask(
     """Ask for a prediction, and return whether the answer has to wait for it.
 
     A student who moved a control, who came by a link that carries settings, or who is shown the
-    page on a projector has begun already, and is not held up.
+    page on a projector has begun already, and is not held up. Asked in a fragment, what waits
+    outside it is drawn as soon as it need not wait.
     """
+    alone = not st.session_state.pop(_WHOLE, False)
     if page in _entries():
+        if st.session_state.pop(_ANSWERED, False) and alone:
+            st.rerun()
         return False
     key = f"predict_{page}"
     entry = Entry(page=page, question=prediction.question, predicted=None)
     begun = any(values[control.key] != control.default for control in controls)
     if begun or presenting():
         _keep(entry)
+        if alone:
+            st.rerun()
         return False
     with st.container(border=True):
         st.markdown(f"**Before you look.** {plain(prediction.question)}")
-        prediction.draw(key, lambda text: _keep(replace(entry, predicted=text)))
+        prediction.draw(key, lambda text: _answer(replace(entry, predicted=text)))
         st.button(
-            "Skip: show me", key=f"{key}_skip", type="tertiary", on_click=_keep, args=(entry,)
+            "Skip: show me", key=f"{key}_skip", type="tertiary", on_click=_answer, args=(entry,)
         )
     return True
 
@@ -158,6 +171,11 @@ def seen() -> set[str]:
 def _entries() -> dict[str, Entry]:
     entries: dict[str, Entry] = st.session_state.setdefault(_ENTRIES, {})
     return entries
+
+
+def _answer(entry: Entry) -> None:
+    st.session_state[_ANSWERED] = True
+    _keep(entry)
 
 
 def _keep(entry: Entry) -> None:
