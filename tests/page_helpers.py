@@ -1,7 +1,9 @@
 """Opening a page as Streamlit's own test runner does, without a browser."""
 
+from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,3 +33,34 @@ def words(app: AppTest) -> str:
     kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.title, app.header)
     text = "\n".join(element.value for elements in kinds for element in elements)
     return text.replace("\\", "")
+
+
+def word_tables(app: AppTest) -> list[pd.DataFrame]:
+    """Return the tables of words on the page, as a student reads them."""
+    bodies = [element.proto.body for element in app.get("html")]
+    return [read_table(body) for body in bodies if "<table" in body]
+
+
+def read_table(body: str) -> pd.DataFrame:
+    """Read the one table in this HTML, its cells as texts."""
+    reader = _Reader()
+    reader.feed(body)
+    names, *rows = reader.rows
+    return pd.DataFrame(rows, columns=names)
+
+
+class _Reader(HTMLParser):
+    """Collects the cells of the table that it is fed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        self.rows[-1][-1] += data

@@ -6,7 +6,7 @@ from core.mask_leak import LeakSettings, leak
 from core.notebook import Entry, notebook_page, notebook_table
 from core.tables.mask_leak import leak_sentence
 from pages import HOME
-from tests.page_helpers import SKIP, opened, words
+from tests.page_helpers import SKIP, opened, word_tables, words
 
 ANSWER = leak_sentence(leak(LeakSettings()))
 
@@ -23,7 +23,7 @@ def press(app, label):
 def test_the_answer_waits_for_a_prediction():
     app = opened("mask_leak", skip=False)
     assert ANSWER not in words(app)
-    assert len(app.table) == 0
+    assert len(word_tables(app)) == 0
     assert SKIP in labels(app)
 
 
@@ -55,7 +55,7 @@ def test_predictions_are_remembered_and_collected_on_the_first_page():
     app.slider(key="position").set_value(3).run()
     app.switch_page(HOME.path).run()
     assert "Looked at in this visit." in words(app)
-    row = app.table[0].value.iloc[0]
+    row = word_tables(app)[0].iloc[0]
     assert row["Page"] == "Mask leak"
     assert row["Predicted"] == "Only output 10"
     # The first result is kept: it is the one the prediction was made for.
@@ -67,7 +67,7 @@ def test_predictions_are_remembered_and_collected_on_the_first_page():
 def test_an_empty_visit_says_so():
     app = opened("mask_leak", skip=False).switch_page(HOME.path).run()
     assert "Nothing yet." in words(app)
-    assert len(app.table) == 0
+    assert len(word_tables(app)) == 0
 
 
 def test_a_telling_case_sets_the_controls():

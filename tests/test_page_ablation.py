@@ -11,7 +11,7 @@ from core.tables import ceiling as ceilings
 from core.tables import sampling
 from core.training import VARIANTS, TrainSettings
 from pages.parts.server import training_service
-from tests.page_helpers import SKIP, opened, words
+from tests.page_helpers import SKIP, opened, word_tables, words
 
 SHORT = {"n_steps": "100", "n_seeds": "2"}
 
@@ -34,7 +34,7 @@ def settled(app, name="ablation_series"):
 
 
 def shown_tables(app):
-    return [table.value.to_csv() for table in app.table]
+    return [table.to_csv() for table in word_tables(app)]
 
 
 def press(app, label):
@@ -154,6 +154,6 @@ def test_a_run_that_cannot_be_finished_is_said_in_a_sentence():
 def test_the_page_asks_before_it_shows():
     app = opened("ablation", skip=False)
     assert not app.exception
-    assert not app.table
+    assert not word_tables(app)
     assert any(button.label == SKIP for button in app.button)
     app.session_state["ablation_series"].stop()

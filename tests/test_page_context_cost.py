@@ -13,7 +13,7 @@ from core.pattern_memory import PatternSettings, pattern_memory
 from core.tables import context_cost as tables
 from pages.parts import context_cost as parts
 from pages.parts.server import measuring_service
-from tests.page_helpers import opened, words
+from tests.page_helpers import opened, word_tables, words
 
 SMALL = {"n_largest": "512", "n_repeats": "1"}
 
@@ -49,7 +49,7 @@ def test_the_page_shows_the_numbers_that_were_measured():
     assert not app.exception
     snapshot = app.session_state[parts.VISIT].snapshot
     assert snapshot.settings == ContextSettings(n_largest=512, n_repeats=1)
-    table = next(t.value for t in app.table if "Article (×)" in t.value)
+    table = next(t for t in word_tables(app) if "Article (×)" in t)
     for method, column in (
         ("formula", "Formula, here (×)"),
         ("row blocks", "Row blocks, here (×)"),

@@ -12,7 +12,7 @@ from core.tables import one_head_ceiling as ceilings
 from core.two_facts_gradcheck import check_heads
 from core.two_facts_settings import TwoFactsSettings
 from pages.parts.server import training_service
-from tests.page_helpers import opened, words
+from tests.page_helpers import opened, word_tables, words
 
 SHORT = {"n_steps": "100", "n_seeds": "2", "n_keys": "4", "n_values": "3"}
 TASK = TwoFactsSettings(n_steps=100, n_keys=4, n_values=3)
@@ -44,7 +44,7 @@ def test_the_tables_and_sentences_are_those_of_core():
     assert not app.exception
     settings = ManyHeadsSettings(train=TASK, n_seeds=2)
     runs = finished(series_steps(settings.runs, run_pieces, lambda result: result.run))
-    shown = [table.value.to_csv() for table in app.table]
+    shown = [table.to_csv() for table in word_tables(app)]
     summary = tables.case_summary_in_words(tables.case_summary(runs, settings))
     first = next(run for run in runs if run.case == Case(n_heads=2, order="as asked"))
     each = heads_off.head_table_in_words(heads_off.head_table(first))

@@ -2,7 +2,7 @@
 
 from core.mask_leak import LeakSettings, check_masks, influence, leak
 from core.tables import mask_leak as tables
-from tests.page_helpers import opened, words
+from tests.page_helpers import opened, word_tables, words
 
 
 def test_the_table_is_that_of_core_before_and_after_a_slider_moves():
@@ -11,13 +11,13 @@ def test_the_table_is_that_of_core_before_and_after_a_slider_moves():
         app.slider(key="size").set_value(size).run()
         result = leak(LeakSettings(size=size))
         shown = tables.leak_summary_in_words(tables.leak_summary(result))
-        assert app.table[0].value.to_csv() == shown.to_csv()
+        assert word_tables(app)[0].to_csv() == shown.to_csv()
         assert tables.leak_sentence(result) in words(app)
 
 
 def test_the_article_gives_way_when_the_sequence_is_not_its_own():
     app = opened("mask_leak", n_tokens="20")
-    assert set(app.table[0].value["Article"]) == {"another setting"}
+    assert set(word_tables(app)[0]["Article"]) == {"another setting"}
 
 
 def test_the_map_follows_the_chosen_mask():
@@ -26,7 +26,7 @@ def test_the_map_follows_the_chosen_mask():
     cells = tables.influence_cells(influence(run))
     assert tables.influence_sentence(cells, "off by one") in words(app)
     checks = tables.mask_checks_in_words(tables.mask_checks(check_masks(run)))
-    assert app.table[1].value.to_csv() == checks.to_csv()
+    assert word_tables(app)[1].to_csv() == checks.to_csv()
 
 
 def test_a_position_past_the_end_is_lowered_with_a_note():

@@ -17,7 +17,7 @@ from core.turns import TurnService
 from pages.parts import training
 from pages.parts.training import VISIT, Visit
 from pages.parts.training_ask import read_pairs, read_question
-from tests.page_helpers import opened, words
+from tests.page_helpers import opened, word_tables, words
 
 SHORT = TrainSettings(n_steps=200)
 
@@ -45,7 +45,7 @@ def test_the_measured_table_is_what_core_computes(app):
     expected = tables.measured_in_words(
         tables.measured(run.learned, run.uniform, run.asked.learned, run.asked.uniform, SHORT)
     )
-    shown = app.table[0].value.reset_index(drop=True)
+    shown = word_tables(app)[0].reset_index(drop=True)
     assert shown.astype(str).equals(expected.astype(str))
     assert tables.curve_sentence(run.learned, run.uniform, SHORT) in words(app)
     assert tables.loss_sentence(run.learned, run.uniform, SHORT) in words(app)

@@ -13,7 +13,7 @@ from core.tables import scale_cell as one_cell
 from core.tables import scale_findings as findings
 from pages.parts.scale import CELL
 from pages.parts.server import training_service
-from tests.page_helpers import SKIP, opened, words
+from tests.page_helpers import SKIP, opened, word_tables, words
 
 EASY = {"n_pairs": "4", "d_k": "8"}
 
@@ -40,7 +40,7 @@ def settled(app):
 
 
 def cell_table(app):
-    return next(t.value for t in app.table if "Shipped: accuracy (%)" in t.value.columns)
+    return next(t for t in word_tables(app) if "Shipped: accuracy (%)" in t.columns)
 
 
 def test_the_shipped_numbers_are_there_before_anything_is_run():

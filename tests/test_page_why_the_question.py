@@ -11,7 +11,7 @@ from core.series import finished
 from core.tables import interventions, question_scores
 from core.tables import why_the_question as tables
 from pages.parts.server import training_service
-from tests.page_helpers import SKIP, opened, words
+from tests.page_helpers import SKIP, opened, word_tables, words
 
 SHORT = {"n_steps": "100", "n_seeds": "2"}
 PAGE = "why_the_question"
@@ -43,7 +43,7 @@ def alone(app):
 
 
 def shown_tables(app):
-    return [table.value.to_csv() for table in app.table]
+    return [table.to_csv() for table in word_tables(app)]
 
 
 def press(app, label):
@@ -141,7 +141,7 @@ def test_a_run_under_way_is_on_the_first_chart():
 
 def test_all_changes_are_run_on_demand_and_only_then_compared_with_the_prediction():
     app = opened(PAGE, skip=False)
-    assert not app.table
+    assert not word_tables(app)
     app = press(app, "The question looks just like the pair it is looking for")
     app.slider(key="n_steps").set_value(100)
     app = alone(app.slider(key="n_seeds").set_value(2).run())
@@ -196,6 +196,6 @@ def test_a_question_that_may_not_look_at_itself_among_as_many_pairs_as_keys():
 def test_the_page_asks_before_it_shows():
     app = opened(PAGE, skip=False)
     assert not app.exception
-    assert not app.table
+    assert not word_tables(app)
     assert any(button.label == SKIP for button in app.button)
     app.session_state["question_unchanged"].stop()

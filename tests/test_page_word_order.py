@@ -14,7 +14,7 @@ from core.tables import positions as pictures
 from core.tables import word_order as tables
 from core.word_order import OrderSettings
 from pages.parts.server import training_service
-from tests.page_helpers import SKIP, opened, words
+from tests.page_helpers import SKIP, opened, word_tables, words
 
 SHORT = {"n_steps": "100", "n_seeds": "1"}
 
@@ -37,13 +37,13 @@ def settled(app, name="order_series"):
 
 
 def shown_tables(app):
-    return [table.value.to_csv() for table in app.table]
+    return [table.to_csv() for table in word_tables(app)]
 
 
 def test_the_page_asks_before_it_shows():
     app = opened("word_order", skip=False)
     assert not app.exception
-    assert not app.table
+    assert not word_tables(app)
     assert any(button.label == SKIP for button in app.button)
     app.session_state["order_series"].stop()
 

@@ -9,7 +9,7 @@ from core.model_presets import preset, presets
 from core.tables import token_cost as costs
 from core.token_cost import crossing, token_work
 from pages.parts.your_model import CASES, CONTROLS, DEFAULT, OWN
-from tests.page_helpers import ROOT, opened, words
+from tests.page_helpers import ROOT, opened, word_tables, words
 
 PAGE = "your_model"
 TINY = {
@@ -63,7 +63,7 @@ def test_every_preset_shows_its_numbers(name):
     found = crossing(model)
     assert (f"{name}: from {found:,} tokens on" if found else "never takes as much") in said
     work = token_work(model, 8192)
-    assert f"{work.total:,}" in app.table[0].value.to_string()
+    assert f"{work.total:,}" in word_tables(app)[0].to_string()
 
 
 def test_the_controls_move_what_they_name():

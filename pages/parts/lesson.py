@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.notebook import Entry, notebook_page, notebook_table
 from pages.parts.controls import AnyControl, plain, set_controls
+from pages.parts.html_table import show_words
 from pages.parts.present import presenting
 
 _ENTRIES = "lesson_entries"  # page title → Entry, for the whole visit
@@ -141,7 +142,7 @@ def collected() -> None:
         st.markdown("Nothing yet. Each page asks you for a prediction; it is collected here.")
         return
     table = notebook_table(entries)
-    st.table(table.map(plain), hide_index=True)  # its cells are Markdown
+    show_words(table, label="Your predictions and results")
     as_file, as_page = st.columns(2)
     as_file.download_button(
         "Download as CSV",

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.charts.style import spec
+from pages.parts.html_table import STYLE, show_words
 from pages.parts.present import presenting
 
 PAINTING = 0.04  # seconds a browser needs to draw the page's first chart
@@ -82,9 +83,9 @@ def paint_first() -> None:
 
 
 def keep_places() -> None:
-    """Keep the room for the sentences that `steady` writes: a line is 1.6 letters high."""
+    """Style tables, and keep the room for what `steady` writes: a line is 1.6 letters high."""
     rules = (f"[class*=st-key-lines{n}_]{{min-height:{1.6 * n:.1f}rem}}" for n in (1, 2, 3, 4))
-    st.html(f"<style>{''.join(rules)}</style>")
+    st.html(f"<style>{''.join(rules)}{STYLE}</style>")
 
 
 def steady(text: str, *, key: str, lines: int = 2) -> None:
@@ -118,7 +119,7 @@ def show_table(
             a static table that wraps its text, so meant for few rows.
     """
     if display is not None:
-        st.table(display, hide_index=True)
+        show_words(display, label=key.replace("_", " "))
     else:
         columns = {
             name: st.column_config.NumberColumn(format=form)

@@ -16,16 +16,6 @@ pytestmark = pytest.mark.browser
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
 LEAST = 4.5  # to 1, for text of any size
 
-# Streamlit's own: the rule, the part of Streamlit it is found in, and why it is not ours to mend.
-STREAMLITS = (
-    (
-        "scrollable-region-focusable",
-        "[data-testid=stTable]",
-        "The box in which a wide table scrolls on a phone has no tabindex, which no option sets. "
-        "Browsers of today let the keyboard into a box that scrolls all the same.",
-    ),
-)
-
 ON_A_PHONE = (HOME.path, "pages/mask_leak.py", "pages/mechanism.py")
 VISITS = [(page, 1280) for page in (HOME, *PAGES)]
 VISITS += [(page, 390) for page in (HOME, *PAGES) if page.path in ON_A_PHONE]
@@ -70,29 +60,17 @@ def settle_charts(screen: Screen) -> None:
     screen.page.wait_for_timeout(500)
 
 
-def theirs(screen: Screen, rule: str, target: str) -> bool:
-    """Whether the element at the target breaks a rule in a part of Streamlit that is known to."""
-    return any(
-        rule == known
-        and screen.page.evaluate(
-            "([at, part]) => Boolean(document.querySelector(at)?.closest(part))", [target, part]
-        )
-        for known, part, _ in STREAMLITS
-    )
-
-
-def ours(screen: Screen) -> list[str]:
-    """What axe finds on the page, less what is Streamlit's own."""
+def found_on(screen: Screen) -> list[str]:
+    """What axe finds on the page, be it ours or Streamlit's."""
     return [
         f"{violation['id']}: {node['html'][:200]}: {node['failureSummary']}"
         for violation in Axe().run(screen.page).response["violations"]
         for node in violation["nodes"]
-        if not theirs(screen, violation["id"], node["target"][0])
     ]
 
 
 def test_nothing_of_ours_is_in_a_readers_way(drawn):
-    assert ours(drawn) == []
+    assert found_on(drawn) == []
     faint = [(text, round(c, 2)) for text, c in drawn.page.evaluate(CONTRAST) if c < LEAST]
     assert faint == []
 
@@ -105,7 +83,7 @@ def test_nothing_is_in_the_way_of_a_question(browser, server, theme):
             screen.page.goto(f"{server}/{name}")
             screen.page.get_by_role("button", name="Skip: show me").wait_for()
             settle_charts(screen)
-            assert ours(screen) == []
+            assert found_on(screen) == []
 
 
 def test_the_checks_see_what_is_wrong(screen):

@@ -1,0 +1,39 @@
+"""A table of words: every cell as text, whatever is in it."""
+
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from pages.parts.html_table import table_of
+from tests.page_helpers import read_table, word_tables
+
+
+def drawn(frame: pd.DataFrame, label: str = "a label") -> AppTest:
+    def page(frame, label):
+        from pages.parts.html_table import show_words
+
+        show_words(frame, label=label)
+
+    return AppTest.from_function(page, args=(frame, label)).run()
+
+
+def test_whole_numbers_have_their_thousands_apart():
+    [table] = word_tables(drawn(pd.DataFrame({"Model": ["GPT-3"], "Tokens": [50_257]})))
+    assert table.to_dict("list") == {"Model": ["GPT-3"], "Tokens": ["50,257"]}
+
+
+def test_it_is_named_can_be_scrolled_by_key_and_has_its_headings_marked():
+    body = drawn(pd.DataFrame({"Mask": ["none"], "Sees": ["all"]}), 'a "label"').get("html")[0]
+    html = body.proto.body
+    assert 'role="region" tabindex="0" aria-label="a &quot;label&quot;"' in html
+    assert html.count('<th scope="col" role="columnheader">') == 2
+    assert html.count('<th scope="row" role="rowheader">none</th>') == 1
+    # On a phone the heading is out of sight, and each cell says what it is.
+    assert html.count('<td role="cell" data-column="Sees">all</td>') == 1
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1))
+def test_any_text_is_shown_as_it_is(text):
+    frame = pd.DataFrame({text: [text], "another": [text]})
+    assert read_table(table_of(frame, label=text)).to_dict("list") == frame.to_dict("list")
