@@ -32,7 +32,7 @@ from pages.parts.controls import (
 )
 from pages.parts.glossary import glossary
 from pages.parts.lesson import Choose, ask, try_this
-from pages.parts.show import show_limits, show_source, show_table
+from pages.parts.show import fold, show_limits, show_source, show_table
 
 WHICH = tuple(
     Switch(
@@ -192,9 +192,10 @@ measuring = followed(MAP, task)
 st.fragment(show_map, run_every=POLL_SECONDS if measuring and measuring.live else seldom)(
     measuring, settings, polling=measuring is not None and measuring.live
 )
-with st.expander("The measured cells, and all runs, as tables"):
-    show_table(ceilings.measured_cells(remembered(task)), key="measured_cells", height=300)
-    show_table(tables.run_list(series.runs), key="runs", height=300)
+with fold("The measured cells, and all runs, as tables", key="measured_cells") as unfolded:
+    if unfolded:
+        show_table(ceilings.measured_cells(remembered(task)), key="measured_cells", height=300)
+        show_table(tables.run_list(series.runs), key="runs", height=300)
 
 show_limits(
     (

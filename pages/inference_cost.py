@@ -17,7 +17,7 @@ from pages.parts.controls import draw, settings_from
 from pages.parts.glossary import glossary
 from pages.parts.lesson import ask, compare, try_this
 from pages.parts.measuring import POLL_SECONDS, follow
-from pages.parts.show import show_chart, show_limits, show_source, show_table
+from pages.parts.show import fold, show_chart, show_limits, show_source, show_table
 
 page = open_page("pages/inference_cost.py")
 glossary(
@@ -69,10 +69,13 @@ st.markdown(
     "matrices."
 )
 st.fragment(parts.show_work, run_every=every)(visit)
-with st.expander("The formulas, and a count by loops over single numbers"):
-    st.markdown(parts.COUNTED_WORDS)
-    counted = tables.counted_table()
-    show_table(counted, key="decode_counted", display=counted)
+with fold(
+    "The formulas, and a count by loops over single numbers", key="decode_counted"
+) as unfolded:
+    if unfolded:
+        st.markdown(parts.COUNTED_WORDS)
+        counted = tables.counted_table()
+        show_table(counted, key="decode_counted", display=counted)
 
 st.header("What does a model have to keep?", anchor=False)
 st.markdown(

@@ -19,7 +19,7 @@ from pages.parts.glossary import glossary
 from pages.parts.lesson import ask, try_this
 from pages.parts.many_heads_controls import CLOSER, CONTROLS, PREDICTION, TASK
 from pages.parts.series import POLL_SECONDS, REDRAW_SECONDS, follow
-from pages.parts.show import show_limits, show_source, show_table
+from pages.parts.show import fold, show_limits, show_source, show_table
 
 page = open_page("pages/many_heads.py")
 glossary(
@@ -105,8 +105,9 @@ st.markdown(
     "pair. Below, OV: what that part adds to the logits of the first and the second answer."
 )
 st.fragment(parts.show_circuits, run_every=seldom)(series, n_heads, seed)
-with st.expander("All runs, with each head off"):
-    show_table(tables.run_list(series.runs), key="heads_runs", height=300)
+with fold("All runs, with each head off", key="heads_runs") as unfolded:
+    if unfolded:
+        show_table(tables.run_list(series.runs), key="heads_runs", height=300)
 
 st.header("Is the backward pass right?", anchor=False)
 st.markdown(

@@ -10,7 +10,7 @@ from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, draw, keep_at_most
 from pages.parts.glossary import glossary
 from pages.parts.lesson import Choose, ask, compare, try_this
-from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
+from pages.parts.show import fold, paint_first, show_chart, show_limits, show_source, show_table
 
 CONTROLS = (
     Slider(key="n_tokens", label="Tokens", low=2, high=64, default=16),
@@ -127,8 +127,9 @@ def show_influence(settings: LeakSettings) -> None:
         alt_text="Heat-map: how far each output moves when each token is changed. Blank means "
         "exactly 0.",
     )
-    with st.expander("The map as a table"):
-        show_table(cells, key="influence", height=300)
+    with fold("The map as a table", key="influence") as unfolded:
+        if unfolded:
+            show_table(cells, key="influence", height=300)
 
 
 def show_broken(settings: LeakSettings) -> None:

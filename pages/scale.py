@@ -23,7 +23,7 @@ from pages.parts.controls import AnyControl, Choice, Slider, draw, settings_from
 from pages.parts.glossary import glossary
 from pages.parts.lesson import Choose, ask, compare, try_this
 from pages.parts.series import POLL_SECONDS, followed, start
-from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
+from pages.parts.show import fold, paint_first, show_chart, show_limits, show_source, show_table
 
 CELL = (
     Choice(key="n_pairs", label="Pairs in a sequence", options=PAIRS, default=16, kind="slider"),
@@ -172,9 +172,10 @@ longer = findings.longer_runs()
 show_table(longer, key="longer_runs", display=findings.longer_grid(longer))
 st.markdown(findings.longer_sentence(longer))
 
-with st.expander("The map and all shipped runs as tables"):
-    show_table(tables.map_grid(keys_per_pair), key="recall_map", height=230)
-    show_table(tables.run_list(), key="recall_at_scale", height=300)
+with fold("The map and all shipped runs as tables", key="recall_map") as unfolded:
+    if unfolded:
+        show_table(tables.map_grid(keys_per_pair), key="recall_map", height=230)
+        show_table(tables.run_list(), key="recall_at_scale", height=300)
 
 st.header("What others measured", anchor=False)
 st.markdown(

@@ -1,5 +1,6 @@
 """Opening a page as Streamlit's own test runner does, without a browser."""
 
+from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,12 +14,15 @@ TIMEOUT = 60  # seconds; a bound, not a measurement
 SKIP = "Skip: show me"
 
 
-def opened(name: str, *, skip: bool = True, **link: str) -> AppTest:
+def opened(name: str, *, skip: bool = True, unfold: Iterable[str] = (), **link: str) -> AppTest:
     """Enter the app, then go to ``pages/<name>.py`` with these values in its link.
 
-    Goes on past the question of the page, if it asks one, unless ``skip`` is False.
+    Goes on past the question of the page, if it asks one, unless ``skip`` is False. Parts that are
+    folded away are drawn where ``unfold`` names them.
     """
     app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=TIMEOUT).run()
+    for key in unfold:
+        app.session_state[f"fold_{key}"] = True
     for key, value in link.items():
         app.query_params[key] = value
     app.switch_page(f"pages/{name}.py").run()

@@ -12,6 +12,8 @@ from core.tables import scaling as scaling_tables
 from pages.parts.controls import plain
 from tests.page_helpers import opened, word_tables, words
 
+TABLES = ("stages", "weighted_values", "scaling")  # what the page folds away
+
 
 def shows(app, settings, token):
     """Return whether the page's tables and sentences are those of these settings."""
@@ -51,7 +53,7 @@ def same(frame, shown):
 
 
 def test_the_page_opens_on_the_fluffy_blue_creature():
-    app = opened("mechanism")
+    app = opened("mechanism", unfold=TABLES)
     assert not app.exception
     assert shows(app, MechanismSettings(), token=4)
 
@@ -69,7 +71,7 @@ def test_the_page_opens_on_the_fluffy_blue_creature():
     ],
 )
 def test_every_control_reaches_the_computation(kind, key, value):
-    app = opened("mechanism", sentence="the old zorp bank")
+    app = opened("mechanism", unfold=TABLES, sentence="the old zorp bank")
     getattr(app, kind)(key=key).set_value(value).run()
     assert not app.exception
     settings = replace(MechanismSettings(sentence="the old zorp bank"), **{key: value})
@@ -77,14 +79,14 @@ def test_every_control_reaches_the_computation(kind, key, value):
 
 
 def test_the_word_to_follow_can_be_chosen():
-    app = opened("mechanism")
+    app = opened("mechanism", unfold=TABLES)
     app.slider(key="token").set_value(3).run()
     assert shows(app, MechanismSettings(), token=3)
     assert "The word you follow is “3 blue”" in words(app)
 
 
 def test_a_word_past_the_end_is_lowered_with_a_note():
-    app = opened("mechanism", token="9")
+    app = opened("mechanism", unfold=TABLES, token="9")
     assert "“Word to follow (position)” can be at most 4 here. You chose 9; 4 is used." in words(
         app
     )
@@ -93,7 +95,7 @@ def test_a_word_past_the_end_is_lowered_with_a_note():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_sets_sentence_vectors_head_and_word(name):
-    app = opened("mechanism", sentence="something else", head="Random", d_k="16")
+    app = opened("mechanism", unfold=TABLES, sentence="something else", head="Random", d_k="16")
     (button,) = (button for button in app.button if button.label == name)
     button.click().run()
     assert not app.exception
@@ -111,7 +113,7 @@ def test_a_preset_sets_sentence_vectors_head_and_word(name):
     ],
 )
 def test_a_bad_sentence_gets_one_sentence_and_the_page_goes_on(sentence, message):
-    app = opened("mechanism")
+    app = opened("mechanism", unfold=TABLES)
     app.text_input(key="sentence").set_value(sentence).run()
     assert not app.exception
     (warning,) = app.warning
@@ -127,7 +129,7 @@ def test_a_bad_sentence_gets_one_sentence_and_the_page_goes_on(sentence, message
     "sentence", ["<b>x</b> bank", "$x$ bank", "[a](javascript:alert(1)) :red[b]"]
 )
 def test_markup_in_a_sentence_stays_text(sentence):
-    app = opened("mechanism", sentence=sentence)
+    app = opened("mechanism", unfold=TABLES, sentence=sentence)
     assert not app.exception
     n = len(mechanism(MechanismSettings(sentence=sentence)).tokens)
     for token in range(1, n + 1):
@@ -137,7 +139,7 @@ def test_markup_in_a_sentence_stays_text(sentence):
 
 
 def test_markup_stays_text_among_the_collected_results():
-    app = opened("mechanism", sentence="<b>blue</b> $ zorp", token="1")
+    app = opened("mechanism", unfold=TABLES, sentence="<b>blue</b> $ zorp", token="1")
     app.switch_page("streamlit_app.py").run()
     assert not app.exception
     (result,) = word_tables(app)[0]["Result"]
@@ -147,7 +149,7 @@ def test_markup_stays_text_among_the_collected_results():
 
 
 def test_the_scaling_experiment_is_that_of_core():
-    app = opened("mechanism", draw_seed="3")
+    app = opened("mechanism", unfold=TABLES, draw_seed="3")
     app.slider(key="n_keys").set_value(40).run()
     result = scaling(ScalingSettings(n_tokens=40, seed=3))
     assert any(same(scaling_tables.scaling_table(result), f.value) for f in app.dataframe)
@@ -160,7 +162,7 @@ def test_the_scaling_experiment_is_that_of_core():
 
 
 def test_every_stage_has_its_heat_map_and_the_diagram_names_the_missing_matrix():
-    app = opened("mechanism")
+    app = opened("mechanism", unfold=TABLES)
     text = words(app)
     for stage in (
         *("X", "Q", "K", "V", "Scores", "Masked scores", "Pattern", "Output", "X + output"),

@@ -108,3 +108,10 @@ def test_every_table_can_be_downloaded_and_the_code_is_shown(name):
     assert labels.count("Download as CSV") >= len(word_tables(app))
     assert any(expander.label.startswith("The code that ran") for expander in app.expander)
     assert "What this does not show" in [heading.value for heading in app.header]
+
+
+def test_what_is_folded_away_is_drawn_when_it_is_unfolded():
+    folded, unfolded = opened("mask_leak"), opened("mask_leak", unfold=["influence"])
+    assert len(folded.dataframe) == 0
+    assert unfolded.dataframe[0].value.columns[0] == "Changed token"
+    assert [box.label for box in folded.expander] == [box.label for box in unfolded.expander]

@@ -7,7 +7,7 @@ from core.tables import context_cost as tables
 from pages.parts.context_cost import SIZES, Visit
 from pages.parts.controls import Choice, Slider
 from pages.parts.followed import redraw_if_changed
-from pages.parts.show import show_chart, show_table
+from pages.parts.show import fold, show_chart, show_table
 
 CONTROLS = (
     Choice(
@@ -96,8 +96,9 @@ def show_times(visit: Visit, *, polling: bool) -> None:
         st.info(scattered)
     ratios = tables.ratios(visit.snapshot)
     show_table(ratios, key="doublings", display=tables.ratios_in_words(ratios))
-    with st.expander("Every run"):
-        show_table(tables.times(visit.snapshot), key="context_times")
+    with fold("Every run", key="runs") as unfolded:
+        if unfolded:
+            show_table(tables.times(visit.snapshot), key="context_times")
     redraw_if_changed(live=visit.live, polling=polling)
 
 
@@ -111,5 +112,6 @@ def show_memory(visit: Visit) -> None:
         alt_text="Peak memory against the number of tokens, both logarithmic: predicted lines and "
         "measured points of the formula and of row blocks, and this server's memory cap.",
     )
-    with st.expander("Measured beside predicted"):
-        show_table(tables.memory(visit.snapshot), key="context_memory")
+    with fold("Measured beside predicted", key="memory") as unfolded:
+        if unfolded:
+            show_table(tables.memory(visit.snapshot), key="context_memory")

@@ -16,7 +16,7 @@ from pages.parts.controls import Choice, Slider, settings_from
 from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import Choose
 from pages.parts.measuring import Visit
-from pages.parts.show import show_chart, show_table
+from pages.parts.show import fold, show_chart, show_table
 
 DecodeVisit: TypeAlias = Visit[DecodeSettings, DecodeSnapshot]
 
@@ -165,8 +165,9 @@ def show_times(visit: DecodeVisit, *, polling: bool) -> None:
         st.caption(whose_sentence(snapshot.started, visit.asked))
         growth = tables.growth_table(snapshot)
         show_table(growth, key="decode_growth", display=tables.growth_in_words(growth))
-    with st.expander("Every run"):
-        show_table(tables.times(snapshot), key="decode_times", height=300)
+    with fold("Every run", key="decode_runs") as unfolded:
+        if unfolded:
+            show_table(tables.times(snapshot), key="decode_times", height=300)
     redraw_if_changed(live=visit.live, polling=polling)
 
 

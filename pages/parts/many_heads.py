@@ -17,7 +17,7 @@ from core.two_facts_settings import TwoFactsSettings
 from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
 from pages.parts.series import Series
-from pages.parts.show import show_chart, show_table
+from pages.parts.show import fold, show_chart, show_table
 
 WHY = (
     "One pattern serves both answers, so one of the two values speaks at least as loudly as the "
@@ -144,9 +144,12 @@ def show_gradients(settings: TwoFactsSettings) -> None:
             alt_text="Points: the relative difference of each sampled parameter, by matrix, with "
             "the article's largest.",
         )
-    with st.expander("Every sampled parameter"):
-        table = gradcheck.gradient_check(check)
-        show_table(table, key="heads_gradients", formats=dict.fromkeys(table.columns[3:], "%.4e"))
+    with fold("Every sampled parameter", key="heads_gradients") as unfolded:
+        if unfolded:
+            table = gradcheck.gradient_check(check)
+            show_table(
+                table, key="heads_gradients", formats=dict.fromkeys(table.columns[3:], "%.4e")
+            )
 
 
 def _chosen(series: HeadsFollowed, n_heads: int, seed: int) -> HeadsRun | None:

@@ -15,7 +15,7 @@ from pages.parts.controls import plain
 from pages.parts.lesson import compare, try_this
 from pages.parts.mechanism_lesson import CASES, CONTROLS, DIAGRAM, STAGES_IN_WORDS, WHY
 from pages.parts.present import shown
-from pages.parts.show import paint_first, show_chart, show_table
+from pages.parts.show import fold, paint_first, show_chart, show_table
 
 
 def show_presets() -> None:
@@ -111,8 +111,9 @@ def show_stages(result: Mechanism, index: int) -> None:
         vectors("Output", "pattern × V, a weighted sum", steps.output, dimensions, 2.0)
     with right:
         vectors("X + output", "what leaves the step", result.updated, dimensions, 2.0)
-    with st.expander("Every stage as one table"):
-        show_table(tables.stage_table(result), key="stages", height=300)
+    with fold("Every stage as one table", key="stages") as unfolded:
+        if unfolded:
+            show_table(tables.stage_table(result), key="stages", height=300)
 
 
 def show_row(result: Mechanism, index: int) -> None:
@@ -136,12 +137,13 @@ def show_row(result: Mechanism, index: int) -> None:
         meaning="what each key adds, and the sum",
         says="The last row is the sum of the others: this token's row of the output.",
     )
-    with st.expander("Weight × value as a table"):
-        show_table(
-            tables.weighted_value_table(row, labels, dimensions),
-            key="weighted_values",
-            formats=dict.fromkeys(dimensions, "%.4f"),
-        )
+    with fold("Weight × value as a table", key="weighted_values") as unfolded:
+        if unfolded:
+            show_table(
+                tables.weighted_value_table(row, labels, dimensions),
+                key="weighted_values",
+                formats=dict.fromkeys(dimensions, "%.4f"),
+            )
 
 
 def _draw_map(

@@ -15,7 +15,7 @@ from core.training import N_TEST, TrainSettings
 from pages.parts.controls import Text, draw, in_words, plain
 from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
-from pages.parts.show import show_chart, show_table
+from pages.parts.show import fold, show_chart, show_table
 from pages.parts.training import Visit
 from pages.parts.training_ask import read_pairs, read_question
 
@@ -156,9 +156,10 @@ def show_answer(visit: Visit, controls: tuple[Text, ...]) -> None:
             says="Hover over a bar for its score or logit.",
             alt_text="Bars: the probability of each value as the answer.",
         )
-        with st.expander("The answer as tables"):
-            show_table(tokens, key="reply_weights")
-            show_table(answers, key="reply_values")
+        with fold("The answer as tables", key="reply") as unfolded:
+            if unfolded:
+                show_table(tokens, key="reply_weights")
+                show_table(answers, key="reply_values")
 
 
 def show_gradients(settings: TrainSettings) -> None:
@@ -184,12 +185,13 @@ def show_gradients(settings: TrainSettings) -> None:
             alt_text="Points: the relative difference of each sampled parameter, by matrix, with "
             "the article's largest.",
         )
-    with st.expander("Every sampled parameter"):
-        show_table(
-            gradcheck.gradient_check(check),
-            key="gradients",
-            formats=dict.fromkeys(gradcheck.gradient_check(check).columns[3:], "%.4e"),
-        )
+    with fold("Every sampled parameter", key="gradients") as unfolded:
+        if unfolded:
+            show_table(
+                gradcheck.gradient_check(check),
+                key="gradients",
+                formats=dict.fromkeys(gradcheck.gradient_check(check).columns[3:], "%.4e"),
+            )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

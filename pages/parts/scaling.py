@@ -6,7 +6,7 @@ from core.charts import scaling as charts
 from core.scaling import Scaling, ScalingSettings, scaling
 from core.tables import scaling as tables
 from pages.parts.controls import Slider, draw
-from pages.parts.show import show_chart, show_table
+from pages.parts.show import fold, show_chart, show_table
 
 CONTROLS = (
     Slider(
@@ -53,12 +53,13 @@ def show_scaling() -> None:
             "the division.",
         )
         st.caption(tables.sample_sentence(drawn))
-    with st.expander("Predicted and measured, as a table"):
-        show_table(
-            tables.scaling_table(drawn),
-            key="scaling",
-            formats=dict.fromkeys(tables.SCALING_NUMBERS, "%.3f"),
-        )
+    with fold("Predicted and measured, as a table", key="scaling") as unfolded:
+        if unfolded:
+            show_table(
+                tables.scaling_table(drawn),
+                key="scaling",
+                formats=dict.fromkeys(tables.SCALING_NUMBERS, "%.3f"),
+            )
 
 
 @st.cache_data(max_entries=100, show_spinner=False)

@@ -2,7 +2,9 @@
 
 import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import altair as alt
@@ -144,12 +146,33 @@ def show_table(
     )
 
 
+@contextmanager
+def fold(label: str, *, key: str) -> Iterator[bool]:
+    """Keep a part of the page folded away, and draw it only where it is unfolded.
+
+    Args:
+        label: says what is in it.
+        key: names it on the page.
+
+    Yields:
+        Whether it is unfolded: if not, its content need not be computed or sent.
+    """
+    box = st.expander(label, key=f"fold_{key}", on_change="rerun")
+    with box:
+        yield bool(box.open)
+
+
 def show_source(*functions: Callable[..., object]) -> None:
     """Show the source of the functions that computed this page, read from the running program."""
     names = ", ".join(f"{function.__module__}.{function.__qualname__}" for function in functions)
     with st.expander(f"The code that ran: {names}"):
         for function in functions:
-            st.code(inspect.getsource(inspect.unwrap(function)), language="python")
+            st.code(_source(function), language="python")
+
+
+@lru_cache(maxsize=200)
+def _source(function: Callable[..., object]) -> str:
+    return inspect.getsource(inspect.unwrap(function))
 
 
 def show_limits(limits: Sequence[str]) -> None:

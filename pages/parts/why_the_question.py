@@ -16,7 +16,7 @@ from core.training import N_TEST
 from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
 from pages.parts.series import Series, follow, followed, leave
-from pages.parts.show import show_chart, show_table
+from pages.parts.show import fold, show_chart, show_table
 
 QuestionSeries = Series[QuestionSettings, QuestionRun]
 
@@ -136,8 +136,9 @@ def show_scores(runs: Runs) -> None:
             alt_text="Heat-map: the score of a question about each key with every part of a token, "
             "and with itself in the last column. Its own key's part and itself are outlined.",
         )
-        with st.expander("The entries as a table"):
-            show_table(cells.drop(columns=["Limit", "Words"]), key="why_scores", height=300)
+        with fold("The entries as a table", key="entries") as unfolded:
+            if unfolded:
+                show_table(cells.drop(columns=["Limit", "Words"]), key="why_scores", height=300)
 
 
 def show_gap(runs: Runs) -> None:
@@ -152,8 +153,9 @@ def show_gap(runs: Runs) -> None:
         alt_text="Histogram: the score of the matching pair less the score of the question, over "
         "the fresh sequences of all runs, with the changes and without.",
     )
-    with st.expander("The bars as a table"):
-        show_table(bins, key="why_gap", height=300)
+    with fold("The bars as a table", key="bars") as unfolded:
+        if unfolded:
+            show_table(bins, key="why_gap", height=300)
 
 
 def show_history(runs: Runs) -> None:
@@ -170,8 +172,9 @@ def show_history(runs: Runs) -> None:
         alt_text="Lines: the mean weight on the question against the training step, a line for "
         "every run with the changes and without.",
     )
-    with st.expander("The checkpoints as a table"):
-        show_table(points.drop(columns="Run"), key="why_history", height=300)
+    with fold("The checkpoints as a table", key="history") as unfolded:
+        if unfolded:
+            show_table(points.drop(columns="Run"), key="why_history", height=300)
 
 
 def show_changes(runs: Runs, title: str, *, polling: bool) -> None:

@@ -17,7 +17,7 @@ from core.word_order import OrderSettings
 from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
 from pages.parts.series import Series
-from pages.parts.show import show_chart, show_table
+from pages.parts.show import fold, show_chart, show_table
 
 WHY = (
     "Every order of the same pairs gives the same output, so the head cannot tell which value came "
@@ -107,9 +107,10 @@ def show_lengths(series: OrderFollowed, settings: OrderSeries) -> None:
         alt_text="Lines: accuracy against the number of other pairs in the tested sequences, one "
         "line for each scheme, with a mark at the trained number.",
     )
-    with st.expander("These numbers, and all runs, as tables"):
-        show_table(frame, key="lengths", height=300)
-        show_table(tables.run_list(series.runs), key="order_runs", height=300)
+    with fold("These numbers, and all runs, as tables", key="lengths") as unfolded:
+        if unfolded:
+            show_table(frame, key="lengths", height=300)
+            show_table(tables.run_list(series.runs), key="order_runs", height=300)
 
 
 def show_slopes(series: OrderFollowed | None, task: OrderSettings, *, polling: bool) -> None:
@@ -128,8 +129,9 @@ def show_slopes(series: OrderFollowed | None, task: OrderSettings, *, polling: b
         alt_text="Points: the accuracy of ALiBi runs against their slope, with a line at the "
         "ceiling without positions.",
     )
-    with st.expander("The runs by slope, as a table"):
-        show_table(frame, key="slopes", height=300)
+    with fold("The runs by slope, as a table", key="slopes") as unfolded:
+        if unfolded:
+            show_table(frame, key="slopes", height=300)
     redraw_if_changed(live=series is not None and series.live, polling=polling)
 
 

@@ -14,7 +14,7 @@ from core.tables import your_model as tables
 from pages.parts.controls import Choice, Slider, Switch, plain
 from pages.parts.lesson import Choose
 from pages.parts.present import presenting
-from pages.parts.show import show_chart, show_table
+from pages.parts.show import fold, show_chart, show_table
 
 DEFAULT = "Llama-3.1-8B"
 OWN = "your own config.json"
@@ -173,12 +173,17 @@ def show_parameters(shown: Shown) -> None:
         st.caption(plain(note))
     parts = tables.part_table(model)
     show_table(parts, key="own_parts", display=tables.part_table_in_words(parts))
-    with st.expander("Every tensor, by its name in the weights"):
-        show_table(
-            tables.tensor_table(model), key="own_tensors", formats=tables.TENSOR_FORMATS, height=400
-        )
-    with st.expander("What was read from the file"):
-        show_table(tables.field_table(model), key="own_fields", height=400)
+    with fold("Every tensor, by its name in the weights", key="own_tensors") as unfolded:
+        if unfolded:
+            show_table(
+                tables.tensor_table(model),
+                key="own_tensors",
+                formats=tables.TENSOR_FORMATS,
+                height=400,
+            )
+    with fold("What was read from the file", key="own_fields") as unfolded:
+        if unfolded:
+            show_table(tables.field_table(model), key="own_fields", height=400)
 
 
 def show_cache(model: Model, n: int, sequences: int, *, compressed: bool) -> None:
