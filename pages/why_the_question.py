@@ -143,6 +143,11 @@ with right:
     st.fragment(show_weights, run_every=POLL_SECONDS if runs.live else None)(
         runs, polling=runs.live
     )
+    if runs.every is None:
+        st.markdown(
+            "Why does it keep that weight? Your prediction meets its result under “One change at a "
+            "time”, further down: the changes are run there when you press the button."
+        )
     try_this(
         CONTROLS,
         ("Left over? Let weights not sum to 1", {"sum_to_one": False}),

@@ -36,13 +36,26 @@ def words(app: AppTest) -> str:
     """Return all the text on the page as a student reads it, without Markdown's escapes."""
     kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.title, app.header)
     text = "\n".join(element.value for elements in kinds for element in elements)
-    return text.replace("\\", "")
+    pieces = [piece for body in _html_of(app) for piece in _texts(body)]
+    return "\n".join([text.replace("\\", ""), *pieces])
 
 
 def word_tables(app: AppTest) -> list[pd.DataFrame]:
     """Return the tables of words on the page, as a student reads them."""
+    return [read_table(body) for body in _html_of(app) if "<table" in body]
+
+
+def _html_of(app: AppTest) -> list[str]:
     bodies = [element.proto.body for element in app.get("html")]
-    return [read_table(body) for body in bodies if "<table" in body]
+    return [body for body in bodies if not body.startswith("<style>")]
+
+
+def _texts(body: str) -> list[str]:
+    pieces: list[str] = []
+    reader = HTMLParser()
+    reader.handle_data = pieces.append  # type: ignore[method-assign]
+    reader.feed(body)
+    return pieces
 
 
 def read_table(body: str) -> pd.DataFrame:

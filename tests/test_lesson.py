@@ -70,6 +70,16 @@ def test_an_empty_visit_says_so():
     assert len(word_tables(app)) == 0
 
 
+def test_another_experiment_leaves_the_first_look_as_it_was():
+    """The prediction was made for those settings: no other result or reason stands beside it."""
+    app = press(opened("mask_leak", skip=False), "Only output 10")
+    app.slider(key="position").set_value(0).run()
+    (card,) = (e.proto.body for e in app.get("html") if "You predicted" in e.proto.body)
+    assert ANSWER in card
+    assert "no output comes before it" not in card
+    assert "no output comes before it" in words(app)
+
+
 def test_a_telling_case_sets_the_controls():
     app = opened("mask_leak", size="3.0")
     press(app, "Change the very first token: who is safe?")
@@ -95,6 +105,11 @@ def test_a_telling_case_works_on_a_projector_too():
 
 def test_a_link_carries_every_group_of_controls_on_the_page():
     app = opened("word_order", skip=False, n_positions="19", n_seeds="1", n_steps="100")
+    # Made when they are opened, one group after the other.
+    groups = [button.key for button in app.button if button.label == "Back to the defaults"]
+    for group in groups:
+        app.session_state[group.replace("reset_", "links_")] = True
+    app.run()
     links = [code.value for code in app.code if "?" in code.value and "present" not in code.value]
     assert len(links) > 1
     for link in links:

@@ -221,8 +221,8 @@ def test_moves_sentence_names_the_largest_moves():
         return tables.moves_sentence(moves(mechanism(MechanismSettings(**changes)), index))
 
     assert said(3) == (
-        "“4 creature” turned most towards “fluffy” (cosine 0.000 before, 0.312 after) and most "
-        "away from “4 creature” (cosine 1.000 before, 0.898 after)."
+        "“4 creature” turned most towards “fluffy” and “blue” (each cosine 0.000 before, 0.312 "
+        "after) and most away from what it was (cosine 1.000 before, 0.898 after)."
     )
     assert said(0) == "“1 a” did not turn: this head adds nothing to it."
 

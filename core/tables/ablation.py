@@ -216,8 +216,13 @@ def findings(runs: Sequence[AblationRun], settings: AblationSettings) -> list[st
         elif mine:
             best = 100 * max(run.score.share for run in mine)
             answer = f"None of {count_runs(len(mine))} reached 99 %; the best scored {best:.1f} %."
-        lines.append(f"**{LABELS[variant]}.** {TAKEN_AWAY[variant]} {ASKS[variant]} {answer}")
+        taken_away = f"Taken away: {_lower(TAKEN_AWAY[variant])}"
+        lines.append(f"**{LABELS[variant]}.** {taken_away} {ASKS[variant]} {answer}")
     return lines
+
+
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
 
 
 def _point(run: AblationRun, settings: AblationSettings) -> dict[str, object]:

@@ -132,11 +132,14 @@ def leak_sentence(result: Leak) -> str:
     p = result.settings.position
     if p == 0:
         return "Position 0 was changed: no output comes before it, so nothing could leak."
+    itself_and_after = result.masked[p:]
+    reached = int(np.count_nonzero(itself_and_after))
     moved = int(np.count_nonzero(result.unmasked[:p]))
     with_mask = int(np.count_nonzero(result.masked[:p]))
     return (
         f"Changing position {p} moved {with_mask or 'none'} of the {p} outputs before it with the "
-        f"mask, and {moved or 'none'} of them without."
+        f"mask, and {moved or 'none'} of them without. With the mask, {reached or 'none'} of the "
+        f"{len(itself_and_after)} outputs from there on moved."
     )
 
 

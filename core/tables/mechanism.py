@@ -197,17 +197,21 @@ def words_sentence(result: Mechanism) -> str:
 
 
 def moves_sentence(moves: Sequence[Move]) -> str:
-    """Say which direction the word turned towards most, and away from most."""
+    """Say which direction the word turned towards most, with its equals, and away from most."""
     word = moves[0].word
     most = max(moves, key=lambda move: move.change)
+    equals = [move.direction for move in moves if abs(move.change - most.change) < 1e-9]
     least = min(moves, key=lambda move: move.change)
     if most.change < 1e-9 and least.change > -1e-9:
         return f"“{word}” did not turn: this head adds nothing to it."
     parts = []
     if most.change >= 1e-9:
-        parts.append(f"most towards “{most.direction}” ({_from_to(most)})")
+        towards = " and ".join(f"“{direction}”" for direction in equals[:3])
+        each = "each " if len(equals) > 1 else ""
+        parts.append(f"most towards {towards} ({each}{_from_to(most)})")
     if least.change <= -1e-9:
-        parts.append(f"most away from “{least.direction}” ({_from_to(least)})")
+        away = "what it was" if least.direction == word else f"“{least.direction}”"
+        parts.append(f"most away from {away} ({_from_to(least)})")
     return f"“{word}” turned {' and '.join(parts)}."
 
 

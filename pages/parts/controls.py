@@ -192,8 +192,16 @@ def draw(controls: Sequence[AnyControl], first: int = 6) -> dict[str, Any]:
             args=(tuple(controls), {}),
             width="stretch",
         )
-        with st.popover("Link to this experiment", width="stretch"):
-            _links(controls, values)
+        # Its content is made when it is opened: it changes with every control.
+        links = st.popover(
+            "Link to this experiment",
+            width="stretch",
+            key=f"links_{controls[0].key}",
+            on_change="rerun",
+        )
+        if links.open:
+            with links:
+                _links(controls, values)
     return values
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.notebook import Entry, notebook_page, notebook_table
 from pages.parts.controls import AnyControl, plain, set_controls
-from pages.parts.html_table import show_words
+from pages.parts.html_table import show_pair, show_words
 from pages.parts.present import presenting
 
 _ENTRIES = "lesson_entries"  # page title → Entry, for the whole visit
@@ -102,19 +102,18 @@ def ask(
 def compare(page: str, result: str, why: str) -> None:
     """Show the prediction beside the result, with one sentence on why; neither is marked.
 
-    The result of the first look is what is kept: the prediction was made for it.
+    The result of the first look is what is kept and shown: the prediction was made for it. What
+    other settings give is for the chart's own sentence to say.
     """
     entry = _entries()[page]
     if entry.result is None:
         entry = replace(entry, result=result, why=why)
         _keep(entry)
-    with st.container(border=True):
-        predicted, measured = st.columns(2)
-        predicted.caption("You predicted")
-        predicted.markdown(plain(entry.predicted or "Nothing: you went straight to the result."))
-        measured.caption("What came out")
-        measured.markdown(plain(result))
-        st.markdown(plain(why))
+    show_pair(
+        ("You predicted", entry.predicted or "Nothing: you went straight to the result."),
+        ("What came out when you first looked", entry.result or result),
+        below=entry.why or why,
+    )
 
 
 def try_this(controls: tuple[AnyControl, ...], *cases: tuple[str, dict[str, Any]]) -> None:

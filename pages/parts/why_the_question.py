@@ -198,6 +198,8 @@ def show_changes(runs: Runs, title: str, *, polling: bool) -> None:
             alt_text="Points: the weight on the matching pair and on the question, a row for each "
             "change and a point for each run.",
         )
+    if result is None:
+        st.caption("Your prediction is held against the result once all of them have been run.")
     if result and not runs.live_below:
         compare(title, result, interventions.why(every))
     summary = interventions.intervention_summary(every)

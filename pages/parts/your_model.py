@@ -64,7 +64,8 @@ PREDICTION = Choose(
 )
 WHY = (
     "A matrix costs the same for every token. Looking back costs more with each token there is to "
-    "look at, until that alone is as much as feed-forward."
+    "look at, until attention's matrices and looking back together cost as much as feed-forward. A "
+    "window stops that: no more is looked at than fits into it."
 )
 CASES = (
     ("A window of 4,096: do the lines cross?", {"model": "Mistral-7B-v0.1"}),
