@@ -135,6 +135,9 @@ def test_article_table_stands_beside_what_is_computed():
         published.article_in_words(article_steps()),
     )
     assert raw["Computed here"].iloc[3] == raw["Article"].iloc[3] == 57_982_058_496
+    download = raw.to_csv(index=False)
+    assert ",6291456,6291456,parameters," in download  # a count has no decimals
+    assert not any(cell.endswith(".0") for cell in download.split(","))
     assert words["Computed here"].tolist()[3:] == ["57,982,058,496", "33.13 %", "0.71 %", "66.27 %"]
     assert words["Article"].tolist()[3:] == [
         "57,982,058,496",
