@@ -204,7 +204,9 @@ def time_sentence(snapshot: CostSnapshot | None) -> str:
         parts.append(f"at {n:,} tokens the formula took {formula[n] / blocks[n]:.1f} times as long")
     if not parts:
         return "No run is timed yet: the first runs measure memory."
-    return _sentence("; ".join(parts)) + " (Fastest of each size; ± one standard error.)"
+    what = "One run" if snapshot.settings.n_repeats == 1 else "Fastest"
+    noted = "; ± one standard error" if any("±" in part for part in parts) else ""
+    return f"{_sentence('; '.join(parts))} ({what} of each size{noted}.)"
 
 
 def memory_sentence(snapshot: CostSnapshot | None) -> str:
