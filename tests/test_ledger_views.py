@@ -82,6 +82,11 @@ def test_copies_name_the_heads_that_share():
     assert copies["W_Q"] == "32 heads × 32 layers"
     assert copies["W_K"] == "8 key-value heads × 32 layers"
     assert copies["W_E"] == "1"
+    one = replace(gpt3(), n_layers=1, n_heads=1, n_kv_heads=1)
+    assert [tables.copies(line) for line in count_parameters(one).lines[2:4]] == [
+        "1 head × 1 layer",
+        "1 key-value head × 1 layer",
+    ]
 
 
 def test_formula_table_has_no_difference():
@@ -191,6 +196,8 @@ def test_sentences():
     )
     llama = count_parameters(next(c for c in CONFIGS if c.model == "Llama-3-70B"))
     assert "the three feed-forward matrices" in tables.layer_sentence(llama)
+    narrow = count_parameters(replace(gpt3(), d_ff=64))
+    assert tables.layer_sentence(narrow).endswith(" 1.6 million: 0.0026 times as many.")
     assert "prints 175.0B" in published.match_sentence(ledger, None, gpt3_row_of(gpt3()))
     gemma = next(r for r in reconciliations() if r.published.config.model == "Gemma-7B")
     said = published.match_sentence(count_parameters(gemma.published.config), gemma, None)

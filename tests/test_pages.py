@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pages import HOME, PAGES
-from tests.page_helpers import ROOT, opened, word_tables, words
+from tests.page_helpers import ROOT, opened, word_tables, words, written_by_programs
 
 NAMES = [Path(page.path).stem for page in PAGES]
 
@@ -54,6 +54,7 @@ def test_every_slider_can_stand_at_both_ends(name):
         for end in (app.slider(key=key).min, app.slider(key=key).max):
             app.slider(key=key).set_value(end).run()
             assert not app.exception, (key, end)
+            assert not written_by_programs(app), (key, end)
             assert app.slider(key=key).value == end
         app.slider(key=key).set_value(start).run()
 
@@ -71,6 +72,7 @@ def test_every_choice_can_be_made(name):
             for option in options:
                 getattr(app, kind)(key=key).set_value(option).run()
                 assert not app.exception, (key, option)
+                assert not written_by_programs(app), (key, option)
             getattr(app, kind)(key=key).set_value(start).run()
 
 

@@ -247,7 +247,7 @@ def _article(variant: str, task: TrainSettings) -> str:
     if not is_articles_task(task):
         return "another task"
     if variant == "learned":
-        return f"solved within {ABLATION_LEARNED.value:g} steps"
+        return f"solved within {ABLATION_LEARNED.value:,.0f} steps"
     return "not tried"
 
 

@@ -7,4 +7,13 @@ def count_runs(count: int) -> str:
     >>> count_runs(1), count_runs(5)
     ('1 run', '5 runs')
     """
-    return "1 run" if count == 1 else f"{count} runs"
+    return count_of(count, "run")
+
+
+def count_of(count: int, thing: str) -> str:
+    """Write a number of things whose name takes an s.
+
+    >>> count_of(1, "layer"), count_of(1280, "softmax row")
+    ('1 layer', '1,280 softmax rows')
+    """
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -4,6 +4,8 @@ import pandas as pd
 
 from core.gradcheck import GradientCheck
 from core.reported import RECALL_GRADIENT
+from core.tables.counts import count_of
+from core.tables.numbers import scientific
 
 BACKWARD = "Backward pass (nats per unit)"
 NUDGED = "Nudged (nats per unit)"
@@ -28,6 +30,14 @@ def gradient_check(check: GradientCheck) -> pd.DataFrame:
     )
 
 
+def gradient_check_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the check as text: gradients to five digits, their difference to two."""
+    words = table.astype(object)
+    for column, digits in ((BACKWARD, 5), (NUDGED, 5), (DIFFERENCE, 2)):
+        words[column] = [scientific(value, digits) for value in table[column]]
+    return words
+
+
 def gradient_points(check: GradientCheck) -> pd.DataFrame:
     """Return the check for the charts, with every difference given a place on a log axis."""
     frame = gradient_check(check)
@@ -41,20 +51,7 @@ def gradient_sentence(check: GradientCheck) -> str:
     worst = check.worst
     return (
         f"{len(check.checked)} parameters, each moved by ±{check.nudge:g} on one batch of "
-        f"{check.n_sequences:,} sequences, in float64: the largest relative difference is "
-        f"{scientific(worst.relative_difference)}, at {worst.matrix}[{worst.row}, {worst.column}]. "
-        f"Article: {scientific(RECALL_GRADIENT.value)}."
+        f"{count_of(check.n_sequences, 'sequence')}, in float64: the largest relative difference "
+        f"is {scientific(worst.relative_difference)}, at {worst.matrix}[{worst.row}, "
+        f"{worst.column}]. Article: {scientific(RECALL_GRADIENT.value)}."
     )
-
-
-def scientific(value: float) -> str:
-    """Write a number with two digits and a power of ten.
-
-    >>> scientific(1.2e-6), scientific(0.0)
-    ('1.2 × 10⁻⁶', '0')
-    """
-    if value == 0:
-        return "0"
-    digits, power = f"{value:.1e}".split("e")
-    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digits} × 10{raised}"

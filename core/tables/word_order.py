@@ -10,8 +10,8 @@ from core.ablation_scores import add_up, interval, standard_error
 from core.order_training import N_FRESH, OrderRun, OrderSeries
 from core.positions import SCHEMES
 from core.tables.counts import count_runs
-from core.tables.gradcheck import scientific
 from core.tables.mask_leak import exactly
+from core.tables.numbers import scientific
 from core.word_order import OrderSettings, order_ceiling
 
 LABELS = {
