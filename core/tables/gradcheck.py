@@ -10,6 +10,7 @@ from core.tables.numbers import scientific
 BACKWARD = "Backward pass (nats per unit)"
 NUDGED = "Nudged (nats per unit)"
 DIFFERENCE = "Relative difference (no unit)"
+IN_WORDS = {BACKWARD: "Backward in words", NUDGED: "Nudged in words", DIFFERENCE: "In words"}
 LEAST_SHOWN = 1e-12  # a smaller relative difference has no place on a logarithmic axis
 
 
@@ -31,9 +32,9 @@ def gradient_check(check: GradientCheck) -> pd.DataFrame:
 
 
 def gradient_check_in_words(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the check as text: gradients to five digits, their difference to two."""
+    """Return the check as text: gradients to nine digits, where they differ, that to two."""
     words = table.astype(object)
-    for column, digits in ((BACKWARD, 5), (NUDGED, 5), (DIFFERENCE, 2)):
+    for column, digits in ((BACKWARD, 9), (NUDGED, 9), (DIFFERENCE, 2)):
         words[column] = [scientific(value, digits) for value in table[column]]
     return words
 
@@ -41,6 +42,8 @@ def gradient_check_in_words(table: pd.DataFrame) -> pd.DataFrame:
 def gradient_points(check: GradientCheck) -> pd.DataFrame:
     """Return the check for the charts, with every difference given a place on a log axis."""
     frame = gradient_check(check)
+    for column, words in gradient_check_in_words(frame)[list(IN_WORDS)].items():
+        frame[IN_WORDS[str(column)]] = words
     frame["Shown difference"] = frame[DIFFERENCE].clip(lower=LEAST_SHOWN)
     frame["Parameter"] = [f"{one.matrix}[{one.row}, {one.column}]" for one in check.checked]
     return frame

@@ -15,8 +15,16 @@ def scientific(value: float, digits: int = 2) -> str:
     if value == 0 or not math.isfinite(value):
         return _special(value)
     front, power = f"{value:.{digits - 1}e}".split("e")
-    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{_minus(front)} × 10{raised}"
+    return f"{_minus(front)} × {power_of_ten(int(power))}"
+
+
+def power_of_ten(power: int) -> str:
+    """Write a power of ten with its exponent raised.
+
+    >>> power_of_ten(-12)
+    '10⁻¹²'
+    """
+    return "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def significant(value: float, digits: int = 3) -> str:
