@@ -126,6 +126,8 @@ def test_the_list_of_runs_holds_the_counted_answers(runs):
     table = tables.run_list(runs)
     assert table["Right answers"].tolist() == [run.score.right for run in runs]
     assert np.allclose(table["Accuracy (%)"], 100 * table["Right answers"] / 5000)
+    steps = tables.run_list((replace(runs[0], solved_at=1500), replace(runs[0], solved_at=None)))
+    assert [line.count("1500,") for line in steps.to_csv(index=False).splitlines()[1:]] == [1, 0]
 
 
 def test_the_cases_add_up_to_the_uniform_runs(runs):
