@@ -117,3 +117,12 @@ def test_what_is_folded_away_is_drawn_when_it_is_unfolded():
     assert len(folded.dataframe) == 0
     assert unfolded.dataframe[0].value.columns[0] == "Changed token"
     assert [box.label for box in folded.expander] == [box.label for box in unfolded.expander]
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("recall_training", "gradients"), ("many_heads", "heads_gradients")]
+)
+def test_what_is_unfolded_is_written_for_people(name, key):
+    app = opened(name, unfold=[key], n_steps="100", n_seeds="1")
+    assert any("Backward pass (nats per unit)" in table for table in word_tables(app))
+    assert not written_by_programs(app)
