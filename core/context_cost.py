@@ -95,6 +95,7 @@ def measure_steps(
         The last one is the whole result, with every repeat of every run.
 
     Raises:
+        MemoryError: if a run needs more memory than there is.
         RuntimeError: if the memory cannot be measured.
     """
     plan = planned_runs(settings)

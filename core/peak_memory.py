@@ -64,8 +64,9 @@ def measure_peaks(
         Each result as it comes, and None whenever there has been none for a moment.
 
     Raises:
-        RuntimeError: in one sentence, if the process does not start, dies, hangs, or prints
-            anything but the results expected of it.
+        MemoryError: if the process ends because it gets no more memory.
+        RuntimeError: in one sentence, if the process does not start, dies otherwise, hangs, or
+            prints anything but the results expected of it.
     """
     with _started([*command, json.dumps(asdict(settings))]) as (process, lines):
         for n, method in settings.cases:
@@ -77,7 +78,7 @@ def measure_peaks(
                     )
                 yield None
             if not line:
-                raise RuntimeError(_how_it_ended(process))
+                raise _failure(process)
             yield _parsed(line, n, method)
 
 
@@ -199,7 +200,8 @@ def _parsed(line: bytes, n: int, method: str) -> Peak:
     )
 
 
-def _how_it_ended(process: Process) -> str:
+def _failure(process: Process) -> Exception:
+    """Return what to raise for a process that ended too early, with how it ended in words."""
     assert process.stderr is not None
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=1)  # its output has ended, so it is about to
@@ -210,7 +212,11 @@ def _how_it_ended(process: Process) -> str:
         how = "closed its output"
     else:
         how = f"ended with code {code}" if code >= 0 else f"died of signal {-code}"
-    return f"the process that measures memory {how}" + (f": {words[-1]}" if words else "")
+    last = words[-1] if words else ""
+    sentence = f"the process that measures memory {how}" + (f": {last}" if last else "")
+    # NumPy's own kind is called _ArrayMemoryError, with its module before it.
+    no_memory = last.partition(":")[0].endswith("MemoryError")
+    return MemoryError(sentence) if no_memory else RuntimeError(sentence)
 
 
 if __name__ == "__main__":

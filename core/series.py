@@ -108,7 +108,7 @@ def share_done(steps: Sequence[SeriesStep[S, R]]) -> float:
 def done_words(n_done: int, n_runs: int) -> str:
     """Say how much of a series of runs is done.
 
-    >>> done_words(2, 10)
-    '2 of 10 runs done'
+    >>> done_words(2, 10), done_words(1, 1)
+    ('2 of 10 runs done', '1 of 1 run done')
     """
-    return f"{n_done} of {n_runs} runs done"
+    return f"{n_done} of {n_runs} {'run' if n_runs == 1 else 'runs'} done"

@@ -23,6 +23,12 @@ Item = TypeVar("Item")
 State = Literal["waiting", "live", "done", "failed", "stopped"]
 
 
+NO_MEMORY = (
+    "this run needs more memory than the server has left: choose fewer tokens or smaller sizes, or "
+    "run it again later"
+)
+
+
 class QueueFullError(RuntimeError):
     """Raised, with a sentence, when a new job does not fit into the queue."""
 
@@ -308,4 +314,6 @@ def _sentence(failure: BaseException) -> str:
     if isinstance(failure, ValueError) and lines:
         return lines[0]
     logging.getLogger(__name__).error("a run failed", exc_info=failure)
+    if isinstance(failure, MemoryError):
+        return NO_MEMORY
     return f"the run stopped with {type(failure).__name__}" + (f": {lines[0]}" if lines else "")

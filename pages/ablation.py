@@ -9,6 +9,7 @@ from core.ablation_runs import AblationSettings, cell_run, map_runs, run_steps
 from core.ablation_scores import score_run
 from core.tables import ablation as tables
 from core.tables import ceiling as ceilings
+from core.tables.counts import count_of
 from core.training import VARIANTS, TrainSettings
 from pages import close_page, open_page
 from pages.parts.ablation import show_cases, show_findings, show_map, show_runs, show_sampling
@@ -175,7 +176,7 @@ st.markdown(
 )
 one, many = st.columns(2)
 one.button(
-    f"Measure this cell: {task.n_pairs} pairs, {task.n_values} values",
+    f"Measure this cell: {count_of(task.n_pairs, 'pair')}, {count_of(task.n_values, 'value')}",
     key="measure_cell",
     on_click=start,
     args=(MAP, (cell_run(task),)),

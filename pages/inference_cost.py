@@ -11,6 +11,7 @@ from core.generation_work import multiply_adds
 from core.kv_cache import bytes_per_token, cache_bytes
 from core.tables import inference_cost as tables
 from core.tables import kv_cache as memory
+from core.tables.counts import count_of
 from pages import close_page, open_page
 from pages.parts import inference_cost as parts
 from pages.parts.controls import draw, settings_from
@@ -100,7 +101,7 @@ with right:
     table = memory.memory_table(kept)
     show_table(table, key="kv_memory", display=memory.memory_table_in_words(table))
     st.fragment(parts.show_own_cache, run_every=every)(visit)
-st.markdown(f"Published models, one sequence, {kept.bytes_per_number} bytes a number:")
+st.markdown(f"Published models, one sequence, {count_of(kept.bytes_per_number, 'byte')} a number:")
 published = memory.published_table(kept.bytes_per_number)
 show_table(published, key="kv_published", display=memory.published_in_words(published))
 st.caption(

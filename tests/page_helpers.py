@@ -1,5 +1,6 @@
 """Opening a page as Streamlit's own test runner does, without a browser."""
 
+import re
 from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +13,17 @@ TIMEOUT = 60  # seconds; a bound, not a measurement
 
 
 SKIP = "Skip: show me"
+
+# What a program prints and nobody writes.
+PROGRAMMERS = re.compile(
+    r"\d[eE][+-]?\d"  # 1.0e-04
+    r"|(?<![\w–.)/])-\d"  # -0.5, with a hyphen for a minus
+    r"|[−-]0\.0*(?![\d.])"  # −0.00
+    r"|(?<![\d.,/])\d{5,}"  # 10000
+    r"|\d\.\d{10,}"  # 33.300000001
+    r"|\b(?:nan|inf|NaN|<NA>)\b"
+    r"|(?<![\d.,÷/×-] )(?<![\d.,])\b1 (?:run|output|cell|token|head|layer|pair|byte|sequence)s\b"
+)
 
 
 def opened(name: str, *, skip: bool = True, unfold: Iterable[str] = (), **link: str) -> AppTest:
@@ -56,6 +68,14 @@ def _texts(body: str) -> list[str]:
     reader.handle_data = pieces.append  # type: ignore[method-assign]
     reader.feed(body)
     return pieces
+
+
+def written_by_programs(app: AppTest) -> list[str]:
+    """Return the numbers on the page that are not written as people write them."""
+    cells = [str(cell) for table in word_tables(app) for cell in table.to_numpy().ravel()]
+    texts = [words(app), *cells, *(bar.proto.text for bar in app.get("progress"))]
+    found = [match.group() for text in texts for match in PROGRAMMERS.finditer(text)]
+    return found + [cell for cell in cells if cell == "None"]
 
 
 def read_table(body: str) -> pd.DataFrame:

@@ -126,6 +126,8 @@ def test_the_list_of_runs_holds_the_counted_answers(runs):
     table = tables.run_list(runs)
     assert table["Right answers"].tolist() == [run.score.right for run in runs]
     assert np.allclose(table["Accuracy (%)"], 100 * table["Right answers"] / 5000)
+    steps = tables.run_list((replace(runs[0], solved_at=1500), replace(runs[0], solved_at=None)))
+    assert [line.count("1500,") for line in steps.to_csv(index=False).splitlines()[1:]] == [1, 0]
 
 
 def test_the_cases_add_up_to_the_uniform_runs(runs):
@@ -144,6 +146,8 @@ def test_the_cases_without_runs_show_the_prediction_alone():
     words = ceilings.case_table_in_words(ceilings.case_table(3, 8, ()))
     assert words["Predicted right"].tolist() == ["1/3 = 33.33 %", "2/3 = 66.67 %", "1 = 100 %"]
     assert set(words["Measured right"]) == {"—"}
+    shares = ceilings.case_table_in_words(ceilings.case_table(8, 8, ()))["Share of sequences"]
+    assert shares.tolist()[-1] == "1/2,097,152 = 4.768 × 10⁻⁵ %"
 
 
 def test_a_case_that_was_not_drawn_is_a_dash():
@@ -164,7 +168,8 @@ def test_a_case_that_was_not_drawn_is_a_dash():
 @pytest.mark.parametrize(("n_pairs", "n_values"), [(1, 2), (3, 8), (2, 3), (16, 32)])
 def test_the_written_sum_ends_in_the_exact_ceiling(n_pairs, n_values):
     ceiling = uniform_ceiling(n_pairs, n_values)
-    assert f" {ceiling} = " in ceilings.ceiling_sum(n_pairs, n_values)
+    exact = f" {ceiling.numerator:,}/{ceiling.denominator:,} = "
+    assert exact in ceilings.ceiling_sum(n_pairs, n_values)
 
 
 def test_the_written_sum_is_true():

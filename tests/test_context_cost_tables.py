@@ -15,9 +15,9 @@ from core.tables import context_cost as tables
 from core.tables import pattern_memory as pattern_tables
 
 
-def measured(seconds, *, share_done=1.0, started=0.0, **fields):
+def measured(seconds, *, share_done=1.0, started=0.0, n_repeats=2, **fields):
     """A snapshot with these times: (n, method) -> repeats in seconds."""
-    settings = ContextSettings(n_largest=1024, n_repeats=2, **fields)
+    settings = ContextSettings(n_largest=1024, n_repeats=n_repeats, **fields)
     return CostSnapshot(
         settings=settings,
         started=started,
@@ -31,16 +31,25 @@ def measured(seconds, *, share_done=1.0, started=0.0, **fields):
     )
 
 
-SQUARE = measured(
-    {
-        (256, "formula"): (0.002, 0.001),
-        (256, "row blocks"): (0.001, 0.001),
-        (512, "formula"): (0.004, 0.005),
-        (512, "row blocks"): (0.002, 0.002),
-        (1024, "formula"): (0.016, 0.016),
-        (1024, "row blocks"): (0.004, 0.004),
-    }
-)
+SQUARE_TIMES = {
+    (256, "formula"): (0.002, 0.001),
+    (256, "row blocks"): (0.001, 0.001),
+    (512, "formula"): (0.004, 0.005),
+    (512, "row blocks"): (0.002, 0.002),
+    (1024, "formula"): (0.016, 0.016),
+    (1024, "row blocks"): (0.004, 0.004),
+}
+SQUARE = measured(SQUARE_TIMES)
+
+
+def test_the_error_is_named_only_where_one_is_given():
+    two_sizes = measured({case: times for case, times in SQUARE_TIMES.items() if case[0] < 1024})
+    assert tables.time_sentence(two_sizes) == (
+        "At 512 tokens the formula took 2.0 times as long. (Fastest of each size.)"
+    )
+    one = measured({case: times[:1] for case, times in SQUARE_TIMES.items()}, n_repeats=1)
+    assert tables.time_sentence(one).endswith(" (One run of each size; ± one standard error.)")
+    assert "±" in tables.time_sentence(one).split("(")[0]
 
 
 def test_every_repeat_is_in_the_table():
@@ -120,7 +129,7 @@ def test_the_sentences_say_what_the_numbers_are():
     )
     assert tables.memory_sentence(SQUARE) == (
         "At 1,024 tokens, beyond the queries, keys and values: 2 MiB by the formula, 2 MiB by row "
-        "blocks. The two outputs differ by at most 3.0e-07."
+        "blocks. The two outputs differ by at most 3.0 × 10⁻⁷."
     )
     assert tables.doubling_sentence(SQUARE) == (
         "From 512 to 1,024 tokens: 4.00 times as long by formula, 2.00 times as long by row blocks."

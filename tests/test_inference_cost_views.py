@@ -143,8 +143,8 @@ def test_sound_and_broken_are_told_apart_in_words():
     ways = [agreement(method) for method in METHODS]
     broken = [agreement("one entry never written", 1e-2), agreement("values one entry late", 1.0)]
     sentence = tables.agreement_sentence(made((*ways, *broken)))
-    assert sentence.startswith("The same outputs: no number differs by more than 1.0e-07")
-    assert "2 of 2 broken caches are noticed; the least of them differs by 1.0e-02." in sentence
+    assert sentence.startswith("The same outputs: no number differs by more than 1.0 × 10⁻⁷, ")
+    assert "2 of 2 broken caches are noticed; the least of them differs by 0.01." in sentence
     words = tables.agreement_in_words((*ways, *broken))
     assert words["Equal to rounding"].tolist() == ["yes"] * 4 + ["no"] * 2
     assert words["Way"].tolist()[-1] == "broken cache: values one entry late"

@@ -82,6 +82,11 @@ def test_copies_name_the_heads_that_share():
     assert copies["W_Q"] == "32 heads × 32 layers"
     assert copies["W_K"] == "8 key-value heads × 32 layers"
     assert copies["W_E"] == "1"
+    one = replace(gpt3(), n_layers=1, n_heads=1, n_kv_heads=1)
+    assert [tables.copies(line) for line in count_parameters(one).lines[2:4]] == [
+        "1 head × 1 layer",
+        "1 key-value head × 1 layer",
+    ]
 
 
 def test_formula_table_has_no_difference():
@@ -135,6 +140,9 @@ def test_article_table_stands_beside_what_is_computed():
         published.article_in_words(article_steps()),
     )
     assert raw["Computed here"].iloc[3] == raw["Article"].iloc[3] == 57_982_058_496
+    download = raw.to_csv(index=False)
+    assert ",6291456,6291456,parameters," in download  # a count has no decimals
+    assert not any(cell.endswith(".0") for cell in download.split(","))
     assert words["Computed here"].tolist()[3:] == ["57,982,058,496", "33.13 %", "0.71 %", "66.27 %"]
     assert words["Article"].tolist()[3:] == [
         "57,982,058,496",
@@ -188,6 +196,8 @@ def test_sentences():
     )
     llama = count_parameters(next(c for c in CONFIGS if c.model == "Llama-3-70B"))
     assert "the three feed-forward matrices" in tables.layer_sentence(llama)
+    narrow = count_parameters(replace(gpt3(), d_ff=64))
+    assert tables.layer_sentence(narrow).endswith(" 1.6 million: 0.0026 times as many.")
     assert "prints 175.0B" in published.match_sentence(ledger, None, gpt3_row_of(gpt3()))
     gemma = next(r for r in reconciliations() if r.published.config.model == "Gemma-7B")
     said = published.match_sentence(count_parameters(gemma.published.config), gemma, None)

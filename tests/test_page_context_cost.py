@@ -11,6 +11,7 @@ from core.context_plan import ContextSettings
 from core.growth import doublings
 from core.pattern_memory import PatternSettings, pattern_memory
 from core.tables import context_cost as tables
+from core.turns import NO_MEMORY
 from pages.parts import context_cost as parts
 from pages.parts.server import measuring_service
 from tests.page_helpers import opened, word_tables, words
@@ -112,6 +113,23 @@ def test_a_full_queue_is_said_in_a_sentence_and_the_rest_of_the_page_stands():
         gate.set()
         for job in jobs:
             service.leave(job, "somebody")
+
+
+@pytest.mark.parametrize("place", ["core.context_cost.measure_peaks", "core.context_cost.draw_qkv"])
+def test_a_lack_of_memory_is_said_in_plain_words_and_smaller_sizes_are_measured(monkeypatch, place):
+    def no_room(_):
+        raise MemoryError("Unable to allocate 256. MiB for an array")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(place, no_room)
+        app = until(opened("context_cost", n_largest="1024", n_repeats="1"), "Measure again")
+    assert not app.exception
+    assert NO_MEMORY in words(app)
+    assert "MemoryError" not in words(app)
+    app.select_slider(key="n_largest").set_value(512).run()
+    until(app, "Measure again")
+    assert NO_MEMORY not in words(app)
+    assert "From 256 to 512 tokens" in words(app)
 
 
 def test_a_measurement_can_be_stopped_and_keeps_what_it_has():

@@ -9,6 +9,7 @@ from core.decode_agreement import DecodeSettings
 from core.kv_cache import CacheSettings
 from core.tables import inference_cost as tables
 from core.tables import kv_cache
+from core.turns import NO_MEMORY
 from pages.parts import inference_cost as parts
 from pages.parts.server import measuring_service
 from tests.page_helpers import opened, words
@@ -137,11 +138,18 @@ def test_a_measurement_can_be_stopped_and_keeps_what_it_has():
         gate.set()
 
 
-def test_an_error_is_said_in_a_sentence(monkeypatch):
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (RuntimeError("the clock has stopped"), "the clock has stopped"),
+        (MemoryError("Unable to allocate 1 GiB"), NO_MEMORY),
+    ],
+)
+def test_an_error_is_said_in_a_sentence(failure, said):
     visit = until(opened("inference_cost", **SMALL), "Measure again").session_state[VISIT]
 
     def failing():
-        raise RuntimeError("the clock has stopped")
+        raise failure
         yield
 
     visit.measure = lambda _: failing()
@@ -154,7 +162,9 @@ def test_an_error_is_said_in_a_sentence(monkeypatch):
             break
         time.sleep(0.05)
     assert not app.exception
-    assert "the clock has stopped" in words(app)
+    assert said in words(app)
+    assert "MemoryError" not in words(app)
+    assert any(button.label == "Measure again" for button in app.button)
 
 
 def test_moving_a_control_leaves_the_measurement_and_begins_another():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pages import HOME, PAGES
-from tests.page_helpers import ROOT, opened, word_tables, words
+from tests.page_helpers import ROOT, opened, word_tables, words, written_by_programs
 
 NAMES = [Path(page.path).stem for page in PAGES]
 
@@ -54,6 +54,7 @@ def test_every_slider_can_stand_at_both_ends(name):
         for end in (app.slider(key=key).min, app.slider(key=key).max):
             app.slider(key=key).set_value(end).run()
             assert not app.exception, (key, end)
+            assert not written_by_programs(app), (key, end)
             assert app.slider(key=key).value == end
         app.slider(key=key).set_value(start).run()
 
@@ -71,6 +72,7 @@ def test_every_choice_can_be_made(name):
             for option in options:
                 getattr(app, kind)(key=key).set_value(option).run()
                 assert not app.exception, (key, option)
+                assert not written_by_programs(app), (key, option)
             getattr(app, kind)(key=key).set_value(start).run()
 
 
@@ -115,3 +117,12 @@ def test_what_is_folded_away_is_drawn_when_it_is_unfolded():
     assert len(folded.dataframe) == 0
     assert unfolded.dataframe[0].value.columns[0] == "Changed token"
     assert [box.label for box in folded.expander] == [box.label for box in unfolded.expander]
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("recall_training", "gradients"), ("many_heads", "heads_gradients")]
+)
+def test_what_is_unfolded_is_written_for_people(name, key):
+    app = opened(name, unfold=[key], n_steps="100", n_seeds="1")
+    assert any("Backward pass (nats per unit)" in table for table in word_tables(app))
+    assert not written_by_programs(app)

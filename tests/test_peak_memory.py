@@ -205,7 +205,6 @@ def test_it_is_not_started_before_it_is_asked(processes):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("raise MemoryError('no room')", "ended with code 1: MemoryError: no room$"),
         ("raise SystemExit(3)", "ended with code 3$"),
         ("pass", "ended with code 0$"),
         ("import os; os.kill(os.getpid(), 11)", "died of signal 11$"),
@@ -236,6 +235,27 @@ def test_what_went_wrong_is_one_sentence(processes, text, sentence):
         results(SMALL, **script(text))
     assert "\n" not in str(e.value)
     assert [is_gone(process) for process in processes] == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("raise MemoryError('no room')", "MemoryError: no room$"),
+        ("raise MemoryError", "MemoryError$"),
+        ("import numpy; numpy.ones(2**56)", r"[\w.]*\._ArrayMemoryError: Unable to allocate .*$"),
+    ],
+)
+def test_a_process_without_memory_is_told_from_one_that_fails(processes, text, sentence):
+    said = f"^the process that measures memory ended with code 1: {sentence}"
+    with pytest.raises(MemoryError, match=said) as e:
+        results(SMALL, **script(text))
+    assert "\n" not in str(e.value)
+    assert [is_gone(process) for process in processes] == [True]
+
+
+def test_words_about_memory_are_no_lack_of_it():
+    with pytest.raises(RuntimeError, match=r"ended with code 1: ValueError: a MemoryError: no$"):
+        results(SMALL, **script("raise ValueError('a MemoryError: no')"))
 
 
 def test_results_before_the_end_are_kept():

@@ -17,6 +17,7 @@ from core.reported import RECALL_MATCH, RECALL_OTHER, RECALL_QUESTION
 from core.series import finished
 from core.tables import interventions, question_scores
 from core.tables import why_the_question as tables
+from core.tables.numbers import signed
 
 SETTINGS = QuestionSettings(n_steps=100, init_scale=0.3)
 GROUPS = (tables.CHANGED, tables.UNCHANGED)
@@ -118,6 +119,7 @@ def test_the_summary_in_words_gives_the_mean_and_the_range(changed, unchanged):
 
 def test_a_range_is_written_once_where_all_share_it():
     assert tables.in_range(-0.2, 0.1, 0.3, "+.1f") == "+0.1 (−0.2 to +0.3)"
+    assert tables.in_range(-0.001, 0.01, 0.05, "+.2f") == "+0.01 (+0.00 to +0.05)"
     assert tables.in_range(np.inf, np.inf, np.inf, "+.2f") == "+∞"
     assert tables.in_range(np.nan, np.nan, np.nan, ".1f") == "—"
 
@@ -209,7 +211,7 @@ def test_the_sentence_tells_a_copy_from_one_that_is_not(changed):
     assert question_scores.qk_sentence(own).endswith("equal in 0 of 8 rows.")
     key, itself = np.diagonal(own.qk).mean(), own.own_scores.mean()
     assert f"scores {key:.2f} on average" in question_scores.qk_sentence(own)
-    assert f"{itself:.2f} with itself" in question_scores.qk_sentence(own)
+    assert f" −{-itself:.2f} with itself" in question_scores.qk_sentence(own)
 
 
 def test_the_histogram_is_that_of_the_fresh_sequences(changed):
@@ -231,8 +233,8 @@ def test_the_histogram_is_that_of_the_fresh_sequences(changed):
         assert inside.sum() == bar["Sequences"]
     assert question_scores.mean_gap(changed) == pytest.approx(gaps.mean())
     assert question_scores.gap_sentence([("mine", changed)]) == (
-        f"Mine: {question_scores.signed(gaps.mean())} on average over 10,000 sequences, from "
-        f"{question_scores.signed(gaps.min())} to {question_scores.signed(gaps.max())}."
+        f"Mine: {signed(gaps.mean())} on average over 10,000 sequences, from "
+        f"{signed(gaps.min())} to {signed(gaps.max())}."
     )
 
 

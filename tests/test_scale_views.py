@@ -9,7 +9,7 @@ from core.ablation_scores import Score
 from core.charts import scale as charts
 from core.charts.style import spec
 from core.recall_at_scale import PAIRS, WIDTHS, ScaleRun, ScaleSettings, cell_runs
-from core.recall_map import TOLERANCE, shipped_cell
+from core.recall_map import TOLERANCE, shipped_cell, shipped_runs
 from core.tables import scale as tables
 from core.tables import scale_cell as one_cell
 from core.tables import scale_findings as findings
@@ -29,6 +29,15 @@ def fresh_like(settings, *, off=0):
         curve=((0, 0.1), (3000, score.share)),
         diverged=None,
     )
+
+
+def test_steps_are_whole_in_the_download_and_empty_where_none_was_reached():
+    table = tables.run_list()
+    written = table[["99 % at step"]].to_csv(index=False).split()[1:]
+    reached = [run.solved_at for run in shipped_runs()]
+    assert None in reached
+    assert [cell for cell in written if "." in cell] == []
+    assert table["99 % at step"].dropna().tolist() == [step for step in reached if step is not None]
 
 
 def test_the_map_has_every_cell_with_the_means_of_the_file():

@@ -233,7 +233,7 @@ def test_stopping_in_the_middle_of_a_step_discards_what_it_yields():
     [
         (ValueError("n_pairs must be at most n_keys (4), got 6\nmore"), "n_pairs must be at most"),
         (ZeroDivisionError("division by zero"), "the run stopped with ZeroDivisionError: division"),
-        (MemoryError(), "the run stopped with MemoryError"),
+        (MemoryError("Unable to allocate 1 GiB"), "this run needs more memory than the server has"),
         (SystemExit(), "the run stopped with SystemExit"),
     ],
 )

@@ -4,7 +4,8 @@ import altair as alt
 
 from core.charts.style import CHART_HEIGHT, COLOURS, colour_scale, no_data
 from core.reported import RECALL_GRADIENT
-from core.tables.gradcheck import BACKWARD, DIFFERENCE, LEAST_SHOWN, NUDGED
+from core.tables.gradcheck import BACKWARD, DIFFERENCE, IN_WORDS, LEAST_SHOWN, NUDGED
+from core.tables.numbers import power_of_ten
 from core.tables.recall import ACCURACY, LOSS, STEP, WEIGHT
 
 AXES = ("logarithmic", "linear")
@@ -13,6 +14,7 @@ RUNS = ("learned", "uniform")
 # Pixels. The height of a chart includes its axes and legends.
 _BAR_HEIGHT = 24
 _AROUND_BARS = 150
+_POWERS = {power: 10.0**power for power in range(-12, 0, 2)}  # of ten, on the axis of differences
 _LARGEST_GRADIENT = 1.0  # nats per unit; beyond it a point is drawn at the edge
 
 
@@ -163,12 +165,16 @@ def gradient_agreement() -> alt.TopLevelMixin:
 
 def gradient_differences() -> alt.TopLevelMixin:
     """Draw the relative difference of each sampled parameter, by matrix, beside the article's."""
+    labels = ", ".join(f"'{power}': '{power_of_ten(power)}'" for power in _POWERS)
     x = alt.X(
         field="Shown difference",
         type="quantitative",
         title=DIFFERENCE,
         scale=alt.Scale(type="log", domain=[LEAST_SHOWN, 1], clamp=True),
-        axis=alt.Axis(values=[1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1], format=".0e"),
+        axis=alt.Axis(
+            values=[1.0, *_POWERS.values()],
+            labelExpr=f"{{{labels}}}[round(log(datum.value) / LN10)] || '1'",
+        ),
     )
     points = (
         alt.Chart(no_data())
@@ -331,9 +337,5 @@ def _gradient(channel: type[alt.X] | type[alt.Y], field: str) -> alt.X | alt.Y:
 def _gradient_tooltip() -> list[alt.Tooltip]:
     return [
         alt.Tooltip(field="Parameter", type="nominal"),
-        *(
-            alt.Tooltip(field=field, type="quantitative", format=".8e")
-            for field in (BACKWARD, NUDGED)
-        ),
-        alt.Tooltip(field=DIFFERENCE, type="quantitative", format=".2e"),
+        *(alt.Tooltip(field=field, type="nominal", title=name) for name, field in IN_WORDS.items()),
     ]

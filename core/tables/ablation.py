@@ -18,7 +18,7 @@ from core.reported import (
     ABLATION_N_FRESH,
     ABLATION_UNIFORM,
 )
-from core.tables.counts import count_runs
+from core.tables.counts import count_runs, keep_whole
 from core.tables.recall import is_articles_task
 from core.tables.sampling import has_articles_ceiling, uniform_runs
 from core.training import TrainSettings
@@ -166,7 +166,7 @@ def run_list(runs: Sequence[AblationRun]) -> pd.DataFrame:
                 "Stopped early": run.diverged or "",
             }
         )
-    return pd.DataFrame(rows)
+    return keep_whole(pd.DataFrame(rows), "First checkpoint at 99 % (step)")
 
 
 def progress_sentence(runs: Sequence[AblationRun], settings: AblationSettings) -> str:
@@ -252,7 +252,7 @@ def _article(variant: str, task: TrainSettings) -> str:
     if not is_articles_task(task):
         return "another task"
     if variant == "learned":
-        return f"solved within {ABLATION_LEARNED.value:g} steps"
+        return f"solved within {ABLATION_LEARNED.value:,.0f} steps"
     return "not tried"
 
 

@@ -14,6 +14,8 @@ from core.ablation_scores import (
     distance_in_errors,
     standard_error,
 )
+from core.tables.counts import count_of
+from core.tables.numbers import as_fraction, significant
 from core.tables.sampling import in_errors, signed
 
 MAP_MAX_PAIRS = 16
@@ -45,11 +47,9 @@ def case_table_in_words(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "Case": row["Case"],
-                "Share of sequences": f"{row['Share (exact)']} = {row['Share (%)']:.4g} %"
-                if len(row["Share (exact)"]) <= _SHORT
-                else f"{row['Share (%)']:.3g} %",
+                "Share of sequences": _share(row["Share (exact)"], row["Share (%)"]),
                 "Predicted right": f"{row['Predicted accuracy (exact)']} = "
-                f"{row['Predicted accuracy (%)']:.4g} %",
+                f"{significant(row['Predicted accuracy (%)'], 4)} %",
                 "Measured right": f"{row['Measured accuracy (%)']:.2f} % of {tested:,}"
                 if tested
                 else "—",
@@ -75,13 +75,13 @@ def ceiling_sum(n_pairs: int, n_values: int) -> str:
     ceiling = uniform_ceiling(n_pairs, n_values)
     all_sequences = n_values**n_pairs
     terms = [
-        f"{case.sequences}/{all_sequences} × {case.largest}/{n_pairs}"
+        f"{case.sequences:,}/{all_sequences:,} × {case.largest}/{n_pairs}"
         if all_sequences <= _WRITTEN_OUT
-        else f"{float(case.probability):.3g} × {case.largest}/{n_pairs}"
+        else f"{significant(float(case.probability))} × {case.largest}/{n_pairs}"
         for case in cases
     ]
     equals = "=" if all_sequences <= _WRITTEN_OUT else "≈"
-    return f"{' + '.join(terms)} {equals} {ceiling} = {percent(ceiling)}"
+    return f"{' + '.join(terms)} {equals} {as_fraction(ceiling)} = {percent(ceiling)}"
 
 
 def counting_sentence(n_pairs: int, n_values: int) -> str:
@@ -123,8 +123,10 @@ def ceiling_cells() -> pd.DataFrame:
             "Values": [cell.n_values for cell in cells],
             "Ceiling": [100 * float(cell.ceiling) for cell in cells],
             "Exact": [
-                text if len(text) <= _SHORT else f"a fraction of {len(text)} characters"
-                for text in exact
+                as_fraction(cell.ceiling)
+                if len(text) <= _SHORT
+                else f"a fraction of {len(text)} characters"
+                for cell, text in zip(cells, exact, strict=True)
             ],
         }
     )
@@ -189,7 +191,7 @@ def map_sentence(runs: Sequence[AblationRun]) -> str:
     return (
         f"Cells measured: {len(scores)}, of them {inside} within 1.96 standard errors of the "
         f"ceiling, where chance alone puts 95 %. The highest is {in_errors(distances[highest])} "
-        f"the ceiling ({highest[0]} pairs, {highest[1]} values)."
+        f"the ceiling ({count_of(highest[0], 'pair')}, {count_of(highest[1], 'value')})."
     )
 
 
@@ -220,3 +222,9 @@ def _case_row(case: CeilingCase, measured: Score, best: Score) -> dict[str, obje
         "Difference (standard errors)": distance_in_errors(measured, case.accuracy),
         "Best strategy (%)": 100 * best.share,
     }
+
+
+def _share(exact: str, percent: float) -> str:
+    if len(exact) > _SHORT:
+        return f"{significant(percent)} %"
+    return f"{as_fraction(Fraction(exact))} = {significant(percent, 4)} %"

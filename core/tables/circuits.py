@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from core.attention import Floats
+from core.tables.numbers import fixed
 from core.training import Checkpoint, TrainSettings
 
 MOST_FRAMES, FEWEST_FRAMES = 40, 8
@@ -67,7 +68,7 @@ def _diagonal_and_rest(square: Floats) -> str:
     n = len(square)
     own = float(np.trace(square)) / n
     rest = (float(square.sum()) - n * own) / max(1, n * (n - 1))
-    return f"{own:.2f}, against {rest:.2f}"
+    return f"{fixed(own)}, against {fixed(rest)}"
 
 
 def _spread(checkpoints: Sequence[Checkpoint], count: int) -> list[Checkpoint]:

@@ -11,6 +11,7 @@ from core.pattern_memory import in_binary_units
 from core.reported import COST_RATIOS
 from core.tables import measured as any_measured
 from core.tables.measured import queue_sentence as queue_sentence
+from core.tables.numbers import scientific
 
 ALL_SIZES = (256, 512, 1024, 2048, 4096, 8192, 16384)  # tokens; the axis of both charts
 WIDE_SCATTER = 2.0  # median ÷ fastest from which on the repeats are said to lie far apart
@@ -204,7 +205,9 @@ def time_sentence(snapshot: CostSnapshot | None) -> str:
         parts.append(f"at {n:,} tokens the formula took {formula[n] / blocks[n]:.1f} times as long")
     if not parts:
         return "No run is timed yet: the first runs measure memory."
-    return _sentence("; ".join(parts)) + " (Fastest of each size; ± one standard error.)"
+    what = "One run" if snapshot.settings.n_repeats == 1 else "Fastest"
+    noted = "; ± one standard error" if any("±" in part for part in parts) else ""
+    return f"{_sentence('; '.join(parts))} ({what} of each size{noted}.)"
 
 
 def memory_sentence(snapshot: CostSnapshot | None) -> str:
@@ -221,7 +224,7 @@ def memory_sentence(snapshot: CostSnapshot | None) -> str:
     return (
         f"At {n:,} tokens, beyond the queries, keys and values: {in_binary_units(formula)} by the "
         f"formula, {in_binary_units(blocks)} by row blocks. The two outputs differ by at most "
-        f"{snapshot.differences[n]:.1e}."
+        f"{scientific(snapshot.differences[n])}."
     )
 
 

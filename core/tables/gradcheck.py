@@ -4,10 +4,13 @@ import pandas as pd
 
 from core.gradcheck import GradientCheck
 from core.reported import RECALL_GRADIENT
+from core.tables.counts import count_of
+from core.tables.numbers import scientific
 
 BACKWARD = "Backward pass (nats per unit)"
 NUDGED = "Nudged (nats per unit)"
 DIFFERENCE = "Relative difference (no unit)"
+IN_WORDS = {BACKWARD: "Backward in words", NUDGED: "Nudged in words", DIFFERENCE: "In words"}
 LEAST_SHOWN = 1e-12  # a smaller relative difference has no place on a logarithmic axis
 
 
@@ -28,9 +31,19 @@ def gradient_check(check: GradientCheck) -> pd.DataFrame:
     )
 
 
+def gradient_check_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the check as text: gradients to nine digits, where they differ, that to two."""
+    words = table.astype(object)
+    for column, digits in ((BACKWARD, 9), (NUDGED, 9), (DIFFERENCE, 2)):
+        words[column] = [scientific(value, digits) for value in table[column]]
+    return words
+
+
 def gradient_points(check: GradientCheck) -> pd.DataFrame:
     """Return the check for the charts, with every difference given a place on a log axis."""
     frame = gradient_check(check)
+    for column, words in gradient_check_in_words(frame)[list(IN_WORDS)].items():
+        frame[IN_WORDS[str(column)]] = words
     frame["Shown difference"] = frame[DIFFERENCE].clip(lower=LEAST_SHOWN)
     frame["Parameter"] = [f"{one.matrix}[{one.row}, {one.column}]" for one in check.checked]
     return frame
@@ -41,20 +54,7 @@ def gradient_sentence(check: GradientCheck) -> str:
     worst = check.worst
     return (
         f"{len(check.checked)} parameters, each moved by ±{check.nudge:g} on one batch of "
-        f"{check.n_sequences:,} sequences, in float64: the largest relative difference is "
-        f"{scientific(worst.relative_difference)}, at {worst.matrix}[{worst.row}, {worst.column}]. "
-        f"Article: {scientific(RECALL_GRADIENT.value)}."
+        f"{count_of(check.n_sequences, 'sequence')}, in float64: the largest relative difference "
+        f"is {scientific(worst.relative_difference)}, at {worst.matrix}[{worst.row}, "
+        f"{worst.column}]. Article: {scientific(RECALL_GRADIENT.value)}."
     )
-
-
-def scientific(value: float) -> str:
-    """Write a number with two digits and a power of ten.
-
-    >>> scientific(1.2e-6), scientific(0.0)
-    ('1.2 × 10⁻⁶', '0')
-    """
-    if value == 0:
-        return "0"
-    digits, power = f"{value:.1e}".split("e")
-    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digits} × 10{raised}"

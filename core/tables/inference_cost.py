@@ -13,6 +13,7 @@ from core.generation_by_hand import by_hand
 from core.generation_work import intensity, multiply_adds, per_token
 from core.pattern_memory import in_binary_units
 from core.row_blocks import BLOCK_SIZE
+from core.tables.numbers import significant
 
 POSITIONS = tuple(2**i for i in range(12))  # tokens; the axis of the charts
 SPEEDS = (0.1, 1.0, 10.0, 100.0)  # billions of multiply-adds a second; lines in a chart
@@ -114,8 +115,8 @@ def work_table_in_words(table: pd.DataFrame) -> pd.DataFrame:
         {
             "At the last token": table["Method"],
             "Multiply-adds": [f"{work:,.0f}" for work in table["Multiply-adds for one output"]],
-            "Time (ms)": [_or_dash(ms, ".3g") for ms in table["Fastest (ms)"]],
-            "Billion a second": [_or_dash(one, ".2g") for one in speed],
+            "Time (ms)": [_or_dash(ms, 3) for ms in table["Fastest (ms)"]],
+            "Billion a second": [_or_dash(one, 2) for one in speed],
             "Multiply-adds for a number fetched": [f"{one:,.1f}" for one in table[fetched]],
         }
     )
@@ -165,7 +166,7 @@ def agreement_in_words(agreements: tuple[Agreement, ...]) -> pd.DataFrame:
                 one.way if one.way in METHODS else f"broken cache: {one.way}" for one in agreements
             ],
             "Outputs compared": [f"{one.n_outputs:,}" for one in agreements],
-            "Largest difference": [f"{one.largest:.1e}" for one in agreements],
+            "Largest difference": [significant(one.largest, 2) for one in agreements],
             "Same next token": [f"{one.n_same_token:,}" for one in agreements],
             "Equal to rounding": ["yes" if one.is_rounding else "no" for one in agreements],
         }
@@ -184,9 +185,9 @@ def agreement_sentence(snapshot: DecodeSnapshot | None) -> str:
         return f"Not the same: {wrong} differs from the full head by more than rounding."
     most, least = max(one.largest for one in sound), min(one.largest for one in broken)
     return (
-        f"The same outputs: no number differs by more than {most:.1e}, beside numbers of up to "
-        f"{sound[0].size:.1f}. {noticed} of {len(broken)} broken caches are noticed; the least of "
-        f"them differs by {least:.1e}."
+        f"The same outputs: no number differs by more than {significant(most, 2)}, beside numbers "
+        f"of up to {sound[0].size:.1f}. {noticed} of {len(broken)} broken caches are noticed; the "
+        f"least of them differs by {significant(least, 2)}."
     )
 
 
@@ -306,7 +307,7 @@ def totals_in_words(table: pd.DataFrame) -> pd.DataFrame:
         {
             "All tokens": table["Method"],
             "Multiply-adds": [f"{work:,}" for work in table["Multiply-adds"]],
-            "Time (s)": [f"{seconds:,.3g}" for seconds in table["Time (s)"]],
+            "Time (s)": [significant(seconds) for seconds in table["Time (s)"]],
             "How": table["How"],
         }
     )
@@ -329,12 +330,14 @@ def speed_sentence(snapshot: DecodeSnapshot | None) -> str:
     n = _last_common(snapshot)
     if snapshot is None or n is None:
         return "Nothing is timed yet: the lines are speeds to compare with."
-    cached, at_once = (_speed(snapshot, method, n) / _GIGA for method in (CACHE, AT_ONCE))
+    cached, at_once = (
+        significant(_speed(snapshot, method, n) / _GIGA, 2) for method in (CACHE, AT_ONCE)
+    )
     best = max(snapshot.settings.positions, key=lambda m: _ratio(snapshot, m))
     return (
-        f"At {n:,} tokens: {cached:.2g} billion multiply-adds a second one at a time with the "
-        f"cache, {at_once:.2g} billion all at once. The two lie furthest apart at {best:,} tokens, "
-        f"where one at a time takes {_ratio(snapshot, best):.1f} times as long for a token."
+        f"At {n:,} tokens: {cached} billion multiply-adds a second one at a time with the cache, "
+        f"{at_once} billion all at once. The two lie furthest apart at {best:,} tokens, where "
+        f"one at a time takes {_ratio(snapshot, best):.1f} times as long for a token."
     )
 
 
@@ -375,11 +378,11 @@ def _speed(snapshot: DecodeSnapshot, method: str, n: int) -> float:
 
 
 def _ms(milliseconds: float) -> str:
-    return f"{milliseconds:,.3g} ms"
+    return f"{significant(milliseconds)} ms"
 
 
 def _s(seconds: float) -> str:
-    return f"{seconds:,.2g} s" if seconds < 100 else f"{seconds:,.0f} s"
+    return f"{significant(seconds, 2)} s"
 
 
 def _percent(share: float) -> str:
@@ -387,5 +390,5 @@ def _percent(share: float) -> str:
     return f"{math.floor(10 * share) / 10:.1f} %"
 
 
-def _or_dash(value: float | None, form: str) -> str:
-    return "–" if value is None or pd.isna(value) else f"{value:{form}}"
+def _or_dash(value: float | None, digits: int) -> str:
+    return "–" if value is None or pd.isna(value) else significant(value, digits)

@@ -11,6 +11,7 @@ from core.kv_cache import (
     sharing,
 )
 from core.pattern_memory import GIB, in_binary_units
+from core.tables.numbers import significant
 
 CONTEXTS = tuple(2**i for i in range(8, 21))  # tokens; the slider's positions and the chart's axis
 _COUNTS = ("n_layers", "n_heads", "n_kv_heads", "d_head", "bytes_per_number")
@@ -61,7 +62,7 @@ def memory_table_in_words(table: pd.DataFrame) -> pd.DataFrame:
     )
     for column in ("One token (bytes)", "One context (bytes)", "All sequences (bytes)"):
         words[column.removesuffix(" (bytes)")] = table[column].map(in_binary_units)
-    words["Smaller by"] = [f"× {ratio:,.3g}" for ratio in table["Smaller by (×)"]]
+    words["Smaller by"] = [f"× {significant(ratio)}" for ratio in table["Smaller by (×)"]]
     return words
 
 

@@ -5,6 +5,8 @@ import pandas as pd
 from core.gpt3_article import PRINTED_TOTAL
 from core.ledger import Ledger, Line, ModelConfig
 from core.ledger_formulas import PartFormula
+from core.tables.counts import count_of
+from core.tables.numbers import significant
 
 OWN_SHARE = "Share of this ledger's total (%)"
 PRINTED_SHARE = "Share of GPT-3's printed 175 billion (%)"
@@ -93,9 +95,9 @@ def copies(line: Line) -> str:
     if line.n_layers is None:
         return "1"
     if line.is_per_head:
-        heads = "key-value heads" if line.matrix[2] in "KV" else "heads"
-        return f"{line.in_layer} {heads} × {line.n_layers} layers"
-    return f"{line.in_layer} × {line.n_layers} layers"
+        heads = "key-value head" if line.matrix[2] in "KV" else "head"
+        return f"{count_of(line.in_layer, heads)} × {count_of(line.n_layers, 'layer')}"
+    return f"{line.in_layer} × {count_of(line.n_layers, 'layer')}"
 
 
 def line_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
@@ -219,10 +221,12 @@ def layer_sentence(ledger: Ledger) -> str:
     attention = ledger.part("attention") // n_layers
     feed_forward = ledger.part("feed-forward") // n_layers
     matrices = "three" if ledger.config.gated_feed_forward else "two"
+    ratio = feed_forward / attention
+    times = f"{ratio:.1f}" if ratio >= 1 else significant(ratio, 2)
     return (
         f"In a layer, W_Q, W_K, W_V and W_O of all heads have {in_words(attention)} parameters, "
         f"and the {matrices} feed-forward matrices {in_words(feed_forward)}: "
-        f"{feed_forward / attention:.1f} times as many."
+        f"{times} times as many."
     )
 
 

@@ -19,7 +19,7 @@ from core.many_heads import (
 )
 from core.one_head_ceiling import one_head_ceiling
 from core.tables.ceiling import percent
-from core.tables.counts import count_runs
+from core.tables.counts import count_runs, keep_whole
 from core.tables.sampling import in_errors
 from core.two_facts_settings import TwoFactsSettings
 from core.two_facts_training import N_TEST
@@ -143,7 +143,7 @@ def run_list(runs: Sequence[HeadsRun]) -> pd.DataFrame:
                     "Stopped early": run.diverged or "",
                 }
             )
-    return pd.DataFrame(rows)
+    return keep_whole(pd.DataFrame(rows), "99 % reached (step)")
 
 
 def progress_sentence(runs: Sequence[HeadsRun], settings: ManyHeadsSettings) -> str:

@@ -6,6 +6,8 @@ import pandas as pd
 from core.attention import Floats
 from core.mask_leak import Leak, MaskCheck
 from core.reported import LEAK_BEFORE_MASKED, LEAK_N_TOKENS, LEAK_POSITION
+from core.tables.counts import count_of
+from core.tables.numbers import significant
 
 MASKED = "Largest change with the mask"
 UNMASKED = "Largest change without a mask"
@@ -115,16 +117,16 @@ def mask_checks_in_words(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def exactly(value: float) -> str:
-    """Write a change in three digits, and a zero as exact: the two are different findings.
+    """Write a change in a few digits, and a zero as exact: the two are different findings.
 
     >>> exactly(0.0), exactly(0.00002), exactly(1.5), exactly(float("nan"))
-    ('exactly 0', '2.00e-05', '1.500', 'no token there')
+    ('exactly 0', '2.0 × 10⁻⁵', '1.500', 'no token there')
     """
     if np.isnan(value):
         return "no token there"
     if value == 0:
         return "exactly 0"
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.2e}"
+    return f"{value:.3f}" if value >= 0.001 else significant(value, 2)
 
 
 def leak_sentence(result: Leak) -> str:
@@ -137,9 +139,10 @@ def leak_sentence(result: Leak) -> str:
     moved = int(np.count_nonzero(result.unmasked[:p]))
     with_mask = int(np.count_nonzero(result.masked[:p]))
     return (
-        f"Changing position {p} moved {with_mask or 'none'} of the {p} outputs before it with the "
-        f"mask, and {moved or 'none'} of them without. With the mask, {reached or 'none'} of the "
-        f"{len(itself_and_after)} outputs from there on moved."
+        f"Changing position {p} moved {with_mask or 'none'} of the "
+        f"{count_of(p, 'output')} before it with the mask, and {moved or 'none'} of them without. "
+        f"With the mask, {reached or 'none'} of the {count_of(len(itself_and_after), 'output')} "
+        "from there on moved."
     )
 
 
@@ -147,7 +150,10 @@ def influence_sentence(cells: pd.DataFrame, mask: str) -> str:
     """Count the cells above the diagonal that are not exactly zero."""
     above = cells[cells["Changed token"] > cells["Output"]]
     moved = int((above["Largest change"] > 0).sum())
-    return f"Mask: {mask}. Above the diagonal, {moved:,} of {len(above):,} cells are not exactly 0."
+    cells_are = "cell is" if len(above) == 1 else "cells are"
+    return (
+        f"Mask: {mask}. Above the diagonal, {moved:,} of {len(above):,} {cells_are} not exactly 0."
+    )
 
 
 def _largest(changes: Floats) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.lexicon import DIMENSIONS, LEXICON
 from core.mechanism import Mechanism, MechanismSettings, Move, RowSteps
+from core.tables.numbers import fixed, signed
 
 BEFORE = "before the head"
 AFTER = "after the head"
@@ -63,7 +64,7 @@ def score_cells(result: Mechanism, values: NDArray[np.floating]) -> pd.DataFrame
     allowed = np.isfinite(values).ravel()
     cells["May look"] = np.where(allowed, "yes", "no")
     cells["Score in words"] = [
-        _minus(f"{score:.6f}") if may else "−∞, may not look"
+        fixed(score, 6) if may else "−∞, may not look"
         for score, may in zip(cells["Score (no unit)"], allowed, strict=True)
     ]
     return cells
@@ -166,8 +167,8 @@ def move_table(found: dict[str, tuple[Move, ...]]) -> pd.DataFrame:
 def move_table_in_words(table: pd.DataFrame) -> pd.DataFrame:
     """Return the moves as text in fewer, narrower columns."""
     words = table.drop(columns=["Word"]).astype(object)
-    for name, form in zip(MOVE_NUMBERS, (".3f", ".3f", "+.3f"), strict=True):
-        words[name] = [_minus(format(value, form)) for value in table[name]]
+    for name, written in zip(MOVE_NUMBERS, (fixed, fixed, signed), strict=True):
+        words[name] = [written(value, 3) for value in table[name]]
     return words.rename(columns={name: name.removesuffix(" (no unit)") for name in MOVE_NUMBERS})
 
 
@@ -241,7 +242,7 @@ def range_sentence(values: NDArray[np.floating]) -> str:
     rows, columns = values.shape
     forbidden = values.size - finite.size
     entries = "entry is" if forbidden == 1 else "entries are"
-    span = _minus(f"From {finite.min():.3f} to {finite.max():.3f}")
+    span = f"From {fixed(finite.min(), 3)} to {fixed(finite.max(), 3)}"
     tail = f"; {forbidden:,} {entries} −∞" if forbidden else ""
     return f"{rows} × {columns}. {span}{tail}."
 
@@ -257,11 +258,7 @@ def row_sentence(row: RowSteps, settings: MechanismSettings) -> str:
 
 
 def _from_to(move: Move) -> str:
-    return f"cosine {_minus(f'{move.before:.3f}')} before, {_minus(f'{move.after:.3f}')} after"
-
-
-def _minus(number: str) -> str:
-    return number.replace("-", "−")
+    return f"cosine {fixed(move.before, 3)} before, {fixed(move.after, 3)} after"
 
 
 def _cells(

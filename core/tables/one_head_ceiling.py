@@ -10,10 +10,10 @@ def ceiling_sentence(n_values: int) -> str:
     """Write the ceiling as a count of pairs of values."""
     V = n_values
     ceiling = one_head_ceiling(V)
+    right, pairs = f"{V * (V + 1) // 2:,}", f"{V * V:,}"
     return (
-        f"Two values out of {V} make {V} × {V} = {V * V} pairs. At best {V} × {V + 1} ÷ 2 = "
-        f"{V * (V + 1) // 2} of them are answered right: {V * (V + 1) // 2}/{V * V} = {ceiling} = "
-        f"{percent(ceiling)}."
+        f"Two values out of {V} make {V} × {V} = {pairs} pairs. At best {V} × {V + 1} ÷ 2 = "
+        f"{right} of them are answered right: {right}/{pairs} = {ceiling} = {percent(ceiling)}."
     )
 
 

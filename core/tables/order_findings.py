@@ -9,6 +9,7 @@ import pandas as pd
 from core.ablation_scores import add_up
 from core.order_training import SLOPES, OrderRun
 from core.positions import SCHEMES
+from core.tables.numbers import signed
 from core.tables.word_order import ACCURACY, LABELS, between
 from core.word_order import OrderSettings, order_ceiling
 
@@ -45,7 +46,7 @@ def distances_sentence(frame: pd.DataFrame) -> str:
     nearest = frame[frame[DISTANCE] == 1]
     if nearest.empty:
         return "No run has finished yet."
-    parts = [f"{row['Scheme']} {_signed(row[RELATIVE])}" for row in nearest.to_dict("records")]
+    parts = [f"{row['Scheme']} {signed(row[RELATIVE])}" for row in nearest.to_dict("records")]
     return f"The nearest pair's score above the farthest's: {', '.join(parts)}."
 
 
@@ -135,9 +136,3 @@ def slope_words(slope: float) -> str:
     ['0', '1/256', '1/2', '4']
     """
     return str(Fraction(slope).limit_denominator(1024))
-
-
-def _signed(value: float) -> str:
-    # Rounded first: a sum's rounding must not read as −0.00.
-    rounded = round(value, 2)
-    return f"{rounded:+.2f}".replace("-", "−") if rounded else "0.00"

@@ -17,6 +17,7 @@ from core.reported import (
     COST_GPT3_PATTERNS_GIB,
     COST_PATTERN_MIB,
 )
+from core.tables.counts import count_of
 
 
 def patterns() -> pd.DataFrame:
@@ -45,7 +46,7 @@ def all_patterns(counted: PatternMemory) -> pd.DataFrame:
             COST_GPT3_PATTERN_ENTRIES.value,
         ),
         (
-            f"Patterns: {chosen.n_heads:,} heads × {chosen.n_layers:,} layers",
+            f"Patterns: {count_of(chosen.n_heads, 'head')} × {count_of(chosen.n_layers, 'layer')}",
             counted.n_patterns,
             None,
         ),
@@ -117,7 +118,8 @@ def flash_in_words(table: pd.DataFrame) -> pd.DataFrame:
 def all_patterns_sentence(counted: PatternMemory) -> str:
     """Say what all patterns together would take."""
     chosen = counted.settings
+    patterns = count_of(counted.n_patterns, "pattern")
     return (
-        f"{chosen.context:,} tokens: {counted.entries:,} entries in {counted.n_patterns:,} "
-        f"patterns, {in_binary_units(counted.total_bytes)} if all were stored at once."
+        f"{chosen.context:,} tokens: {counted.entries:,} entries in {patterns}, "
+        f"{in_binary_units(counted.total_bytes)} if all were stored at once."
     )

@@ -26,8 +26,9 @@ def article_table(steps: tuple[Step, ...]) -> pd.DataFrame:
         {
             "Quantity": [step.quantity for step in steps],
             "Arithmetic": [step.arithmetic for step in steps],
-            "Computed here": [step.computed for step in steps],
-            "Article": [step.article.value for step in steps],
+            # Objects, so that whole numbers stay whole beside the shares.
+            "Computed here": pd.Series([step.computed for step in steps], dtype=object),
+            "Article": pd.Series([step.article.value for step in steps], dtype=object),
             "Unit": [step.article.unit for step in steps],
             "Agree to the article's rounding": [step.agrees for step in steps],
         }

@@ -7,6 +7,7 @@ import pandas as pd
 
 from core.attention import Floats
 from core.question_runs import QuestionRun
+from core.tables.numbers import fixed, signed
 
 ENTRY, SHARE = "Entry (no unit)", "Share of the fresh sequences (%)"
 OWN_KEY, ITSELF, OTHER = "own key", "itself", "another part"
@@ -40,7 +41,7 @@ def qk_cells(run: QuestionRun) -> pd.DataFrame:
         }
     )
     frame["Words"] = [
-        "may not be looked at" if np.isnan(entry) else f"{entry:.5f}" for entry in frame[ENTRY]
+        "may not be looked at" if np.isnan(entry) else fixed(entry, 5) for entry in frame[ENTRY]
     ]
     return frame
 
@@ -49,13 +50,13 @@ def qk_sentence(run: QuestionRun) -> str:
     """Say how the question's own scores compare with those of the match's key part."""
     own, key = run.own_scores, np.diagonal(run.qk)
     start = (
-        f"Seed {run.settings.seed}: a question scores {key.mean():.2f} on average with the key "
+        f"Seed {run.settings.seed}: a question scores {fixed(key.mean())} on average with the key "
         "part of its matching pair"
     )
     if not np.isfinite(own).all():
         return f"{start}; with itself it has no score, as it may not look there."
     equal = int((own == key).sum())
-    words = f"{start} and {own.mean():.2f} with itself"
+    words = f"{start} and {fixed(own.mean())} with itself"
     if equal == len(key):
         return f"{words}: in all {equal} rows the two are equal to the last digit."
     return f"{words}: equal in {equal} of {len(key)} rows."
@@ -123,15 +124,6 @@ def mean_gap(runs: Sequence[QuestionRun]) -> float:
     return float(np.average(gaps, weights=counts)) if len(gaps) else float("nan")
 
 
-def signed(value: float) -> str:
-    """Write a difference with its sign.
-
-    >>> signed(0.5), signed(-0.5), signed(np.inf)
-    ('+0.50', '−0.50', '+∞')
-    """
-    return f"{value:+.2f}".replace("-", "−").replace("inf", "∞")
-
-
 def _gaps(runs: Sequence[QuestionRun]) -> tuple[Floats, Floats]:
     """Return the gaps that occur in these runs' sequences, and how often each does."""
     if not runs:
@@ -150,12 +142,8 @@ def _edges() -> Floats:
 
 def _bar_words(place: int, n_edges: int, low: float) -> str:
     if place == 0:
-        return f"below {_end(LOWEST)}"
+        return f"below {fixed(LOWEST, 1)}"
     if place == n_edges:
         times = int(np.exp(HIGHEST))
-        return f"{_end(HIGHEST)} or more: the match has over {times} times the weight"
-    return f"{_end(low)} to {_end(low + BIN)}"
-
-
-def _end(value: float) -> str:
-    return f"{round(value, 1) + 0.0:.1f}".replace("-", "−")  # + 0.0 turns −0 into 0
+        return f"{fixed(HIGHEST, 1)} or more: the match has over {times:,} times the weight"
+    return f"{fixed(low, 1)} to {fixed(low + BIN, 1)}"

@@ -19,6 +19,7 @@ from core.reported import (
     RECALL_OTHER,
     RECALL_QUESTION,
 )
+from core.tables.numbers import significant
 from core.training import Checkpoint, TrainSettings
 
 STEP, ACCURACY, LOSS = "Step", "Accuracy (%)", "Loss (nats)"
@@ -111,7 +112,7 @@ def measured_in_words(table: pd.DataFrame) -> pd.DataFrame:
         for column in ("Learned", "Uniform"):
             words.loc[place, column] = _number(row[column], ",.0f" if steps else ".1f")
         for column in ("Article, learned", "Article, uniform"):
-            words.loc[place, column] = _number(row[column], "g")
+            words.loc[place, column] = significant(row[column], 4)
     in_article = words["Article, learned"]
     has_figure = table["Article, learned"].notna()
     about = table[QUANTITY].str.startswith("Weight") & has_figure
@@ -161,11 +162,11 @@ def loss_sentence(
 ) -> str:
     """Say what the loss of each run is at its last checkpoint, beside that of blind guessing."""
     parts = [
-        f"{name} {points[-1].loss:.3g} at step {points[-1].step:,}"
+        f"{name} {significant(points[-1].loss)} at step {points[-1].step:,}"
         for name, points in (("learned", learned), ("uniform", uniform))
         if points
     ]
-    blind = f"guessing blindly ln {settings.n_values} = {np.log(settings.n_values):.3g}"
+    blind = f"guessing blindly ln {settings.n_values} = {significant(np.log(settings.n_values))}"
     return f"Loss in nats: {', '.join([*parts, blind])}."
 
 

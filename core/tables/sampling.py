@@ -21,6 +21,7 @@ from core.reported import (
     ABLATION_N_VALUES,
     ABLATION_UNIFORM,
 )
+from core.tables import numbers
 from core.training import TrainSettings
 
 
@@ -127,7 +128,7 @@ def signed(distance: float) -> str:
     """
     if np.isnan(distance):
         return "—"
-    return f"{distance:+.2f}".replace("-", "−").replace("inf", "∞") if distance else "0"
+    return numbers.signed(distance) if distance else "0"
 
 
 def has_articles_ceiling(task: TrainSettings) -> bool:

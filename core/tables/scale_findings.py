@@ -17,6 +17,8 @@ from core.recall_map import (
     shipped_cell,
     shipped_runs,
 )
+from core.tables.counts import count_runs
+from core.tables.numbers import signed
 from core.tables.scale import ceiling, mean
 
 AT_MAP = f"After {N_STEPS:,} steps: accuracy (%)"
@@ -101,8 +103,8 @@ def findings() -> tuple[str, ...]:
         f"head passes {bound} = {100 * float(bound):.0f} % on average; the best of {len(narrow)} "
         f"runs has {100 * best:.1f} %.",
         f"The control, with all scores equal and d_k = {control[0].settings.d_k}, ends "
-        f"{_signed(min(off))} to {_signed(max(off))} points from the ceiling for equal weights, in "
-        f"{len(control)} runs. Width does not help it.",
+        f"{signed(min(off), 1)} to {signed(max(off), 1)} points from the ceiling for equal "
+        f"weights, in {count_runs(len(control))}. Width does not help it.",
     )
 
 
@@ -204,7 +206,3 @@ def machine_sentence() -> str:
         "The same settings give the same numbers on the same machine. On another, a solved cell "
         f"may move by up to {100 * TOLERANCE:g} points, and a cell on the edge by more."
     )
-
-
-def _signed(points: float) -> str:
-    return f"{points:+.1f}".replace("-", "−")

@@ -81,5 +81,5 @@ def sample_sentence(result: Scaling) -> str:
     return (
         f"{drawn.n_draws} draws of {drawn.n_tokens} queries and {drawn.n_tokens} keys at "
         f"each d_k, entries standard normal, seed {drawn.seed}: {result.n_scores:,} scores and "
-        f"{result.n_rows} softmax rows each. Small points: single draws."
+        f"{result.n_rows:,} softmax rows each. Small points: single draws."
     )

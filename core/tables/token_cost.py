@@ -6,7 +6,9 @@ import pandas as pd
 
 from core.architectures.tensors import Model
 from core.pattern_memory import in_binary_units
+from core.tables.counts import count_of
 from core.tables.ledger import in_words, share_in_words
+from core.tables.numbers import significant
 from core.token_cost import (
     BITS,
     GIB,
@@ -168,7 +170,7 @@ def cache_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
     words = pd.DataFrame({"Bits of a number": frame["Bits of a number"]})
     for column in frame.columns[1:-1]:
         words[column.removesuffix(" (bytes)")] = frame[column].map(in_binary_units)
-    words["All sequences ÷ weights"] = frame[frame.columns[-1]].map("{:,.3g}".format)
+    words["All sequences ÷ weights"] = frame[frame.columns[-1]].map(significant)
     return words
 
 
@@ -198,7 +200,7 @@ def sharing_sentence(model: Model, *, compressed: bool) -> str:
         )
     elif looking.n_kv_heads < looking.n_heads:
         words = (
-            f"{looking.n_heads:,} heads share {_count(looking.n_kv_heads, 'key–value head')}, so "
+            f"{looking.n_heads:,} heads share {count_of(looking.n_kv_heads, 'key–value head')}, so "
             f"{less:,.1f} times less is kept than if each had its own."
         )
     else:
@@ -207,13 +209,9 @@ def sharing_sentence(model: Model, *, compressed: bool) -> str:
     if not sliding:
         return words
     return (
-        f"{words} {len(sliding):,} of {_count(model.n_layers, 'layer')} look back no further "
+        f"{words} {len(sliding):,} of {count_of(model.n_layers, 'layer')} look back no further "
         f"than {max(sliding):,} tokens, and keep no more."
     )
-
-
-def _count(n: int, thing: str) -> str:
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
 def _curve_contexts() -> list[int]:

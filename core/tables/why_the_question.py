@@ -9,6 +9,8 @@ from core.question_model import QuestionSettings
 from core.question_runs import QuestionRun
 from core.question_training import QuestionCheckpoint
 from core.reported import RECALL_LEARNED, RECALL_MATCH, RECALL_OTHER, RECALL_QUESTION
+from core.tables.counts import count_of
+from core.tables.numbers import significant
 from core.tables.question_scores import mean_gap
 from core.tables.recall import is_articles_task
 
@@ -113,7 +115,7 @@ def weight_summary_in_words(summary: pd.DataFrame) -> pd.DataFrame:
             )
         about = "about " if row[QUANTITY].startswith("Weight") else ""
         article = row["Article"]
-        words["Article"] = "—" if np.isnan(article) else f"{about}{article:g}"
+        words["Article"] = "—" if np.isnan(article) else f"{about}{significant(article)}"
         rows.append(words)
     return pd.DataFrame(rows)
 
@@ -127,12 +129,12 @@ def weights_sentence(changed: Sequence[QuestionRun], unchanged: Sequence[Questio
             question = 100 * float(np.mean([run.weight_on_question for run in runs]))
             parts.append(
                 f"{who.capitalize()}: {question:.1f} % of the weight on the question, {match:.1f} "
-                f"% on the matching pair ({counted(len(runs), 'run')})."
+                f"% on the matching pair ({count_of(len(runs), 'run')})."
             )
     broken = sum(run.diverged is not None for run in (*changed, *unchanged))
     if broken:
         parts.append(
-            f"Stopped early, as the loss was no longer a finite number: {counted(broken, 'run')}."
+            f"Stopped early, as the loss was no longer a finite number: {count_of(broken, 'run')}."
         )
     return " ".join(parts) or "No run has finished yet."
 
@@ -177,15 +179,6 @@ def history_sentence(changed: Sequence[QuestionRun], unchanged: Sequence[Questio
     return " ".join(parts) or "No run has finished yet."
 
 
-def counted(n: int, noun: str) -> str:
-    """Write a number of things.
-
-    >>> counted(1, "run"), counted(2, "run")
-    ('1 run', '2 runs')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def in_range(low: float, mean: float, high: float, form: str) -> str:
     """Write a mean and the range it is over, or the one value that all share.
 
@@ -199,7 +192,8 @@ def in_range(low: float, mean: float, high: float, form: str) -> str:
 
 
 def _written(value: float, form: str) -> str:
-    return format(value, form).replace("-", "−").replace("inf", "∞")
+    # With z, what rounds to zero has no minus.
+    return format(value, form.replace(".", "z.")).replace("-", "−").replace("inf", "∞")
 
 
 def _solved(run: QuestionRun) -> QuestionCheckpoint | None:

@@ -9,9 +9,9 @@ import pandas as pd
 from core.ablation_scores import add_up, interval, standard_error
 from core.order_training import N_FRESH, OrderRun, OrderSeries
 from core.positions import SCHEMES
-from core.tables.counts import count_runs
-from core.tables.gradcheck import scientific
+from core.tables.counts import count_runs, keep_whole
 from core.tables.mask_leak import exactly
+from core.tables.numbers import scientific
 from core.word_order import OrderSettings, order_ceiling
 
 LABELS = {
@@ -154,7 +154,7 @@ def run_list(runs: Sequence[OrderRun]) -> pd.DataFrame:
                 "Stopped early": run.diverged or "",
             }
         )
-    return pd.DataFrame(rows)
+    return keep_whole(pd.DataFrame(rows), "First checkpoint at 99 % (step)")
 
 
 def result_sentence(runs: Sequence[OrderRun], task: OrderSettings) -> str | None:

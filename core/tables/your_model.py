@@ -6,7 +6,9 @@ from core.architectures.tensors import Model, Tensor
 from core.config_reader import shown
 from core.ledger import PARTS
 from core.model_presets import Preset
+from core.tables.counts import count_of
 from core.tables.ledger import PICTURE_PARTS, PICTURE_ROWS, count_in_words, in_words, share_in_words
+from core.tables.numbers import fixed
 
 AT_WORK, IDLE = "at work on a token", "experts a token is not sent to"
 
@@ -156,7 +158,7 @@ def published_sentence(preset: Preset | None, model: Model) -> str:
     )
     return (
         f"Published: {preset.total_parameters:,}. Difference of the count: "
-        f"{_signed(difference)}{reason}."
+        f"{fixed(difference, 0)}{reason}."
         f"{printed}"
     )
 
@@ -194,15 +196,11 @@ def reconciliation_sentence(presets: tuple[Preset, ...]) -> str:
     checked = [(preset, preset.model.total - preset.total_parameters) for preset in presets]
     exact = sum(difference == 0 for _, difference in checked)
     others = [
-        f"{preset.name} differs by {_signed(difference)}: {preset.difference}."
+        f"{preset.name} differs by {fixed(difference, 0)}: {preset.difference}."
         for preset, difference in checked
         if difference
     ]
     return " ".join([f"{exact} of {len(checked)} come out to the parameter.", *others])
-
-
-def _signed(n: int) -> str:
-    return f"{n:,}".replace("-", "−")
 
 
 def field_table(model: Model) -> pd.DataFrame:
@@ -236,13 +234,14 @@ def size_sentence(model: Model) -> str:
     """Say the sizes that decide what follows."""
     looking = model.looking
     shared = (
-        f"{looking.n_kv_heads:,} key–value heads"
+        count_of(looking.n_kv_heads, "key–value head")
         if looking.n_kv_heads != looking.n_heads
         else "as many key–value heads"
     )
     context = "" if model.n_context is None else f", made for {model.n_context:,} tokens"
+    layers, heads = count_of(model.n_layers, "layer"), count_of(looking.n_heads, "head")
     return (
-        f"{model.model_type}: {model.n_layers:,} layers, {model.d_model:,} numbers a token, "
-        f"{looking.n_heads:,} heads of {looking.d_key:,}, {shared}, {model.n_vocab:,} tokens in "
+        f"{model.model_type}: {layers}, {model.d_model:,} numbers a token, "
+        f"{heads} of {looking.d_key:,}, {shared}, {model.n_vocab:,} tokens in "
         f"the vocabulary{context}."
     )

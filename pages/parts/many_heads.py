@@ -147,9 +147,8 @@ def show_gradients(settings: TwoFactsSettings) -> None:
     with fold("Every sampled parameter", key="heads_gradients") as unfolded:
         if unfolded:
             table = gradcheck.gradient_check(check)
-            show_table(
-                table, key="heads_gradients", formats=dict.fromkeys(table.columns[3:], "%.4e")
-            )
+            words = gradcheck.gradient_check_in_words(table)
+            show_table(table, key="heads_gradients", display=words)
 
 
 def _chosen(series: HeadsFollowed, n_heads: int, seed: int) -> HeadsRun | None:

@@ -11,6 +11,7 @@ from core.charts import recall as charts
 from core.gradcheck import GradientCheck, check_gradients
 from core.tables import asking, circuits, gradcheck
 from core.tables import recall as tables
+from core.tables.counts import count_of
 from core.training import N_TEST, TrainSettings
 from pages.parts.controls import Text, draw, in_words, plain
 from pages.parts.followed import redraw_if_changed
@@ -124,8 +125,8 @@ def show_answer(visit: Visit, controls: tuple[Text, ...]) -> None:
     with boxes:
         st.markdown(
             f"Keys run from 0 to {settings.n_keys - 1}, values from 0 to {settings.n_values - 1}. "
-            f"The head was trained on {settings.n_pairs} pairs; give it 1 to {settings.n_keys}, "
-            "each with another key."
+            f"The head was trained on {count_of(settings.n_pairs, 'pair')}; give it 1 to "
+            f"{settings.n_keys}, each with another key."
         )
         typed = draw(controls)
     with reply_side:
@@ -187,11 +188,8 @@ def show_gradients(settings: TrainSettings) -> None:
         )
     with fold("Every sampled parameter", key="gradients") as unfolded:
         if unfolded:
-            show_table(
-                gradcheck.gradient_check(check),
-                key="gradients",
-                formats=dict.fromkeys(gradcheck.gradient_check(check).columns[3:], "%.4e"),
-            )
+            table = gradcheck.gradient_check(check)
+            show_table(table, key="gradients", display=gradcheck.gradient_check_in_words(table))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
