@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from core.ablation_scores import AblationRun, score_run
+from core.limits import check_whole
 from core.series import SeriesStep, finished, series_steps, share_done
 from core.training import VARIANTS, TrainSettings, train_pieces
 
@@ -43,10 +44,7 @@ class AblationSettings:
     n_seeds: int = 5  # runs of each variant, 1 … 20
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_seeds, int) or not 1 <= self.n_seeds <= MAX_SEEDS:
-            raise ValueError(
-                f"n_seeds must be a whole number from 1 to {MAX_SEEDS}, got {self.n_seeds}"
-            )
+        check_whole(self, {"n_seeds": (1, MAX_SEEDS)})
         if not self.variants:
             raise ValueError("at least one of the variants must be on, got none")
         for variant in self.variants:

@@ -8,8 +8,9 @@ softmax. Left out as well: mixtures of experts, adapters and anything beside the
 """
 
 import math
-import numbers
 from dataclasses import dataclass
+
+from core.limits import is_whole
 
 NORMS = ("layer norm with bias", "rms norm")
 BIASES = ("everywhere", "q, k, v only", "none")
@@ -63,8 +64,7 @@ class ModelConfig:
 
     def _keep_whole(self, name: str, *, at_least: int) -> None:
         value = getattr(self, name)
-        is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        if not is_whole or value < at_least:
+        if not is_whole(value) or value < at_least:
             raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
         # A NumPy int32 from a data frame would overflow in the products below.
         object.__setattr__(self, name, int(value))

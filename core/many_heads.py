@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.ablation_scores import SOLVED, Score
 from core.attention import Floats
+from core.limits import check_whole
 from core.two_facts import TwoFacts, all_two_facts, count_all
 from core.two_facts_circuits import HeadTables, forward_heads, head_tables, index_facts
 from core.two_facts_settings import MAX_HEADS, TwoFactsSettings
@@ -52,10 +53,7 @@ class ManyHeadsSettings:
     n_seeds: int = 5  # runs of each case, 1 … 10
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_seeds, int) or not 1 <= self.n_seeds <= MAX_SEEDS:
-            raise ValueError(
-                f"n_seeds must be a whole number from 1 to {MAX_SEEDS}, got {self.n_seeds}"
-            )
+        check_whole(self, {"n_seeds": (1, MAX_SEEDS)})
 
     @property
     def runs(self) -> tuple[TwoFactsSettings, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from core.ablation_scores import SOLVED, Score
 from core.attention import Bools, Floats
+from core.limits import check_whole
 from core.optimisers import Adam
 from core.order_model import (
     OrderAnswers,
@@ -86,10 +87,7 @@ class OrderSeries:
     n_seeds: int = 3  # runs of each scheme, 1 … 10
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_seeds, int) or not 1 <= self.n_seeds <= MAX_SEEDS:
-            raise ValueError(
-                f"n_seeds must be a whole number from 1 to {MAX_SEEDS}, got {self.n_seeds}"
-            )
+        check_whole(self, {"n_seeds": (1, MAX_SEEDS)})
 
     @property
     def runs(self) -> tuple[OrderSettings, ...]:

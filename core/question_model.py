@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike
 
 from core.attention import Floats
 from core.circuits import Circuits, Forward, PartIndex, table_gradients
+from core.limits import check_choices
 from core.recall import ModelShape, Parameters, start_parameters
 from core.train_settings import TrainSettings
 
@@ -36,11 +37,7 @@ class QuestionSettings(TrainSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.question_table not in QUESTION_TABLES:
-            raise ValueError(
-                f"question_table must be one of {', '.join(QUESTION_TABLES)}, "
-                f"got {self.question_table}"
-            )
+        check_choices(self, {"question_table": QUESTION_TABLES})
         if self.variant != "learned":
             raise ValueError(f"variant must be learned for this model, got {self.variant}")
 

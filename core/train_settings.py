@@ -11,15 +11,14 @@ A variant is the model with something taken away:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from types import MappingProxyType
 from typing import ClassVar
 
+from core.limits import check_choices, check_training, check_whole
 from core.optimisers import OPTIMISERS
 from core.recall import ModelShape
 
 VARIANTS = ("learned", "uniform", "frozen_scores", "frozen_query", "keys_without_values")
-FLOAT_TYPES = ("float32", "float64")
 
 _FROZEN = {
     "uniform": ("W_Q", "W_K"),
@@ -59,33 +58,14 @@ class TrainSettings:
     n_steps: int = 3000  # optimiser steps, 0 … 10,000
     seed: int = 0  # of the start, the batches and the test sequences
     variant: str = "learned"  # one of VARIANTS
-    float_type: str = "float32"  # one of FLOAT_TYPES; float64 is for checks
+    float_type: str = "float32"  # "float32" or "float64"; float64 is for checks
 
     def __post_init__(self) -> None:
-        for name, (low, high) in self.limits.items():
-            value = getattr(self, name)
-            if not _is_whole(value) or not low <= value <= high:
-                raise ValueError(
-                    f"{name} must be a whole number from {low:,} to {high:,}, got {value}"
-                )
+        check_whole(self, self.limits)
         if self.n_pairs > self.n_keys:
             raise ValueError(f"n_pairs must be at most n_keys ({self.n_keys}), got {self.n_pairs}")
-        if not 0 < self.learning_rate <= 10:
-            raise ValueError(
-                f"learning_rate must be above 0 and at most 10, got {self.learning_rate}"
-            )
-        if not 0 <= self.init_scale <= 10:
-            raise ValueError(f"init_scale must be from 0 to 10, got {self.init_scale}")
-        if not _is_whole(self.seed) or self.seed < 0:
-            raise ValueError(f"seed must be a whole number of at least 0, got {self.seed}")
-        for name, allowed in (
-            ("optimiser", OPTIMISERS),
-            ("variant", VARIANTS),
-            ("float_type", FLOAT_TYPES),
-        ):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value}")
+        check_training(self, highest_rate=10)
+        check_choices(self, {"optimiser": OPTIMISERS, "variant": VARIANTS})
 
     @property
     def shape(self) -> ModelShape:
@@ -103,7 +83,3 @@ class TrainSettings:
     def values_in_keys(self) -> bool:
         """Whether a pair's key vector sees its value embedding."""
         return self.variant != "keys_without_values"
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -9,15 +9,14 @@ probabilities is wrong; see `core.two_facts_model.power_loss`.
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 
+from core.limits import check_choices, check_training, check_whole
 from core.two_facts import ORDERS
 from core.two_facts_model import HeadsShape
 
 MAX_HEADS = 4
 GOALS = ("fewest errors", "cross-entropy")
 WARM_UP = 3  # one step in so many moves from cross-entropy to the chance of an error
-FLOAT_TYPES = ("float32", "float64")
 
 _LIMITS = {
     "n_heads": (1, MAX_HEADS),
@@ -49,33 +48,14 @@ class TwoFactsSettings:
     init_scale: float = 0.3  # standard deviation of the random start, 0 … 10
     n_steps: int = 1000  # optimiser steps, 0 … 5,000
     seed: int = 0  # of the start, the batches and the test sequences
-    float_type: str = "float32"  # one of FLOAT_TYPES; float64 is for checks
+    float_type: str = "float32"  # "float32" or "float64"; float64 is for checks
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _LIMITS.items():
-            value = getattr(self, name)
-            if not _is_whole(value) or not low <= value <= high:
-                raise ValueError(
-                    f"{name} must be a whole number from {low:,} to {high:,}, got {value}"
-                )
+        check_whole(self, _LIMITS)
         if self.n_pairs > self.n_keys:
             raise ValueError(f"n_pairs must be at most n_keys ({self.n_keys}), got {self.n_pairs}")
-        if not 0 < self.learning_rate <= 1:
-            raise ValueError(
-                f"learning_rate must be above 0 and at most 1, got {self.learning_rate}"
-            )
-        if not 0 <= self.init_scale <= 10:
-            raise ValueError(f"init_scale must be from 0 to 10, got {self.init_scale}")
-        if not _is_whole(self.seed) or self.seed < 0:
-            raise ValueError(f"seed must be a whole number of at least 0, got {self.seed}")
-        for name, allowed in (
-            ("order", ORDERS),
-            ("goal", GOALS),
-            ("float_type", FLOAT_TYPES),
-        ):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value}")
+        check_training(self, highest_rate=1)
+        check_choices(self, {"order": ORDERS, "goal": GOALS})
 
     def q_at(self, step: int) -> float:
         """Return the q of the loss at a step: 0 is cross-entropy, 1 the chance of an error.
@@ -99,7 +79,3 @@ class TwoFactsSettings:
             d_model=self.d_model,
             d_k=self.d_k,
         )
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)

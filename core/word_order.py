@@ -15,11 +15,11 @@ and a head that finds the asked key's pairs and names any of their values gets t
 
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
 
 import numpy as np
 
 from core.attention import Floats
+from core.limits import check_choices, check_training, check_whole, is_whole
 from core.positions import SCHEMES
 from core.recall import Integers
 
@@ -32,7 +32,6 @@ _LIMITS = {
 }
 N_KEYS = 8  # different keys: the asked one and at most seven others
 _WIDTHS = (2, 4, 8, 16, 32, 64)
-FLOAT_TYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,33 +53,11 @@ class OrderSettings:
     float_type: str = "float32"  # "float32" or "float64"; float64 is for checks
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _LIMITS.items():
-            value = getattr(self, name)
-            if not _is_whole(value) or not low <= value <= high:
-                raise ValueError(
-                    f"{name} must be a whole number from {low:,} to {high:,}, got {value}"
-                )
-        if not _is_whole(self.seed) or self.seed < 0:
-            raise ValueError(f"seed must be a whole number of at least 0, got {self.seed}")
+        check_whole(self, _LIMITS)
+        check_training(self, highest_rate=10)
         if not 0 <= self.alibi_slope <= 16:
             raise ValueError(f"alibi_slope must be from 0 to 16, got {self.alibi_slope}")
-        if not 0 < self.learning_rate <= 10:
-            raise ValueError(
-                f"learning_rate must be above 0 and at most 10, got {self.learning_rate}"
-            )
-        if not 0 <= self.init_scale <= 10:
-            raise ValueError(f"init_scale must be from 0 to 10, got {self.init_scale}")
-        for name, allowed in (
-            ("d_k", _WIDTHS),
-            ("d_model", _WIDTHS),
-            ("scheme", SCHEMES),
-            ("float_type", FLOAT_TYPES),
-        ):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(map(str, allowed))}, got {value}"
-                )
+        check_choices(self, {"d_k": _WIDTHS, "d_model": _WIDTHS, "scheme": SCHEMES})
 
     @property
     def n_pairs(self) -> int:
@@ -121,7 +98,7 @@ def order_ceiling(n_times: int) -> Fraction:
     >>> order_ceiling(2)
     Fraction(1, 2)
     """
-    if not _is_whole(n_times) or n_times < 1:
+    if not is_whole(n_times) or n_times < 1:
         raise ValueError(f"n_times must be a whole number of at least 1, got {n_times}")
     return Fraction(1, int(n_times))
 
@@ -181,7 +158,3 @@ def one_hot(settings: OrderSettings, sequences: OrderSequences) -> Floats:
     tokens[rows, columns, N_KEYS + sequences.values] = 1
     tokens[np.arange(B), n, sequences.questions] = 1
     return tokens
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
