@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.attention import Floats
+from core.binary_units import MIB
 from core.formula import N_TABLES, attention_by_formula
 from core.row_blocks import BLOCK_SIZE, attention_by_row_blocks
 
 METHODS = ("formula", "row blocks")
-MIB = 2**20  # bytes in a MiB
 FLOAT_BYTES = 4  # bytes in a float32
 PROCESS_MIB = 80
 """What the process that measures memory takes for itself, in MiB: Python, NumPy, what was freed

@@ -9,7 +9,7 @@ to the MiB.
 
 from dataclasses import dataclass
 
-MIB = 2**20  # bytes in a MiB
+from core.binary_units import MIB
 
 BATCH = 16  # sequences at once
 N_HEADS = 8

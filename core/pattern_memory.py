@@ -6,9 +6,6 @@ every layer has its own. FlashAttention and its like never store them.
 
 from dataclasses import dataclass
 
-GIB = 2**30  # bytes in a GiB
-MIB = 2**20  # bytes in a MiB
-
 
 @dataclass(frozen=True, kw_only=True)
 class PatternSettings:
@@ -41,7 +38,7 @@ def pattern_memory(settings: PatternSettings) -> PatternMemory:
     """Count the entries and the bytes of all patterns of one sequence.
 
     >>> counted = pattern_memory(PatternSettings())
-    >>> counted.entries, counted.total_bytes / GIB
+    >>> counted.entries, counted.total_bytes / 2**30
     (38654705664, 72.0)
     """
     entries_per_pattern = settings.context**2
@@ -55,16 +52,3 @@ def pattern_memory(settings: PatternSettings) -> PatternMemory:
         pattern_bytes=entries_per_pattern * settings.bytes_per_entry,
         total_bytes=entries * settings.bytes_per_entry,
     )
-
-
-def in_binary_units(n_bytes: float) -> str:
-    """Write a number of bytes in the largest binary unit that leaves at least 1 before the point.
-
-    >>> in_binary_units(72 * GIB), in_binary_units(16 * MIB), in_binary_units(1000)
-    ('72 GiB', '16 MiB', '1,000 bytes')
-    """
-    for unit, size in (("PiB", 2**50), ("TiB", 2**40), ("GiB", GIB), ("MiB", MIB), ("KiB", 2**10)):
-        if n_bytes >= size:
-            value = n_bytes / size
-            return f"{value:,.0f} {unit}" if value == round(value) else f"{value:,.1f} {unit}"
-    return f"{n_bytes:,.0f} bytes"

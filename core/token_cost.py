@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from core.architectures.tensors import Model
 
 BITS = (16, 8, 4)  # bits of a kept number
-MIB, GIB = 2**20, 2**30  # bytes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 
 from core import context_cost, context_plan
+from core.binary_units import MIB
 from core.context_cost import measure_steps, planned_runs
 from core.context_plan import (
     METHODS,
-    MIB,
     PROCESS_MIB,
     ContextSettings,
     needed_mib,

@@ -5,10 +5,11 @@ import math
 import pandas as pd
 import pytest
 
+from core.binary_units import MIB
 from core.charts import context_cost as charts
 from core.charts.style import spec
 from core.context_cost import CostSnapshot, Measurement, Run, measure_steps
-from core.context_plan import MIB, ContextSettings
+from core.context_plan import ContextSettings
 from core.pattern_memory import PatternSettings, pattern_memory
 from core.reported import COST_RATIOS
 from core.tables import context_cost as tables

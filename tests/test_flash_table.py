@@ -2,12 +2,12 @@
 
 import pytest
 
+from core.binary_units import MIB
 from core.flash_table import (
     BATCH,
     BYTES,
     D_HEAD,
     FLASH_MIB_PER_1024,
-    MIB,
     N_HEADS,
     flash_bytes,
     flash_table,

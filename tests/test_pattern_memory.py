@@ -7,7 +7,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from core.attention import attention
-from core.pattern_memory import GIB, MIB, PatternSettings, in_binary_units, pattern_memory
+from core.binary_units import GIB, MIB
+from core.pattern_memory import PatternSettings, pattern_memory
 
 counts = st.integers(1, 10**6)
 
@@ -58,21 +59,3 @@ def test_each_size_counts_as_it_should(context, n_heads, n_layers, bytes_per_ent
 def test_a_count_below_one_is_named(name):
     with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
         PatternSettings(**{name: 0})
-
-
-@pytest.mark.parametrize(
-    ("n_bytes", "words"),
-    [
-        (0, "0 bytes"),
-        (1023, "1,023 bytes"),
-        (1024, "1 KiB"),
-        (1.5 * MIB, "1.5 MiB"),
-        (1023 * GIB, "1,023 GiB"),
-        (1024 * GIB, "1 TiB"),
-        (2**50, "1 PiB"),
-        (5000 * 2**50, "5,000 PiB"),
-        (GIB - 1, "1,024.0 MiB"),
-    ],
-)
-def test_bytes_are_written_in_binary_units(n_bytes, words):
-    assert in_binary_units(n_bytes) == words

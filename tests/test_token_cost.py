@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from core.architectures import read_model
 from core.architectures.tensors import Looking, Model, Tensor
+from core.binary_units import GIB
 from core.config_reader import read_config
 from core.model_presets import preset, presets
 from core.token_cost import (
-    GIB,
     cache_bytes,
     crossing,
     kept_numbers,

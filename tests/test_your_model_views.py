@@ -5,6 +5,7 @@ import json
 import pytest
 
 from core.architectures import read_model
+from core.binary_units import GIB
 from core.charts import ledger as ledger_charts
 from core.charts import your_model as charts
 from core.charts.style import COLOURS, spec
@@ -15,7 +16,7 @@ from core.published import published_models
 from core.tables import ledger as ledger_tables
 from core.tables import token_cost as costs
 from core.tables import your_model as tables
-from core.token_cost import BITS, GIB, cache_bytes, token_work
+from core.token_cost import BITS, cache_bytes, token_work
 from tests.test_architectures import as_file
 
 MODELS = {preset.name: preset.model for preset in presets()}

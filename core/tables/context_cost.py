@@ -4,10 +4,10 @@ from statistics import median
 
 import pandas as pd
 
+from core.binary_units import MIB, in_binary_units
 from core.context_cost import CostSnapshot
-from core.context_plan import METHODS, MIB, ContextSettings, needed_mib, predicted_peak_bytes
+from core.context_plan import METHODS, ContextSettings, needed_mib, predicted_peak_bytes
 from core.growth import doublings, fastest_by_size, fitted_exponent
-from core.pattern_memory import in_binary_units
 from core.reported import COST_RATIOS
 from core.tables import measured as any_measured
 from core.tables.measured import queue_sentence as queue_sentence

@@ -6,12 +6,12 @@ from statistics import median
 import numpy as np
 import pandas as pd
 
+from core.binary_units import in_binary_units
 from core.decode_agreement import Agreement, DecodeSettings
 from core.decode_cost import DecodeSnapshot
 from core.generation import AT_ONCE, CACHE, LAST_ROW, METHODS, WHOLE, draw_writer
 from core.generation_by_hand import by_hand
 from core.generation_work import intensity, multiply_adds, per_token
-from core.pattern_memory import in_binary_units
 from core.row_blocks import BLOCK_SIZE
 from core.tables.numbers import significant
 

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from core.binary_units import GIB, in_binary_units
 from core.kv_cache import (
     MULTI_HEAD,
     CacheSettings,
@@ -10,7 +11,6 @@ from core.kv_cache import (
     published_caches,
     sharing,
 )
-from core.pattern_memory import GIB, in_binary_units
 from core.tables.numbers import significant
 
 CONTEXTS = tuple(2**i for i in range(8, 21))  # tokens; the slider's positions and the chart's axis

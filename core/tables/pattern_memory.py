@@ -2,15 +2,9 @@
 
 import pandas as pd
 
+from core.binary_units import GIB, MIB, in_binary_units
 from core.flash_table import flash_table
-from core.pattern_memory import (
-    GIB,
-    MIB,
-    PatternMemory,
-    PatternSettings,
-    in_binary_units,
-    pattern_memory,
-)
+from core.pattern_memory import PatternMemory, PatternSettings, pattern_memory
 from core.reported import (
     COST_GPT3_ENTRIES,
     COST_GPT3_PATTERN_ENTRIES,

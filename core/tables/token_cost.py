@@ -5,13 +5,12 @@ import math
 import pandas as pd
 
 from core.architectures.tensors import Model
-from core.pattern_memory import in_binary_units
+from core.binary_units import GIB, in_binary_units
 from core.tables.counts import count_of
 from core.tables.ledger import in_words, share_in_words
 from core.tables.numbers import significant
 from core.token_cost import (
     BITS,
-    GIB,
     cache_bytes,
     crossing,
     kept_numbers,
