@@ -1,6 +1,7 @@
 """Opening a page as Streamlit's own test runner does, without a browser."""
 
 import re
+import time
 from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 60  # seconds; a bound, not a measurement
+RERUNS = 600  # at least 30 seconds; a bound as well
 
 
 SKIP = "Skip: show me"
@@ -42,6 +44,31 @@ def opened(name: str, *, skip: bool = True, unfold: Iterable[str] = (), **link: 
         if skip and button.label == SKIP:
             return button.click().run()
     return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """Press the button with this label."""
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def until(app: AppTest, label: str) -> AppTest:
+    """Rerun the page until it has a button with this label; bounded."""
+    for _ in range(RERUNS):
+        if any(button.label == label for button in app.button):
+            return app
+        time.sleep(0.05)
+        app.run()
+    raise AssertionError(f"no button {label}: {words(app)}")
+
+
+def settled(app: AppTest, *names: str) -> AppTest:
+    """Rerun the page until what it keeps under these names is no longer at work; bounded."""
+    for _ in range(RERUNS):
+        if not any(app.session_state[name].live for name in names):
+            return app.run()
+        time.sleep(0.05)
+        app.run()
+    raise AssertionError(f"no end of {' and '.join(names)}: {words(app)}")
 
 
 def words(app: AppTest) -> str:

@@ -6,18 +6,13 @@ from core.mask_leak import LeakSettings, leak
 from core.notebook import Entry, notebook_page, notebook_table
 from core.tables.mask_leak import leak_sentence
 from pages import HOME
-from tests.page_helpers import SKIP, opened, word_tables, words
+from tests.page_helpers import SKIP, opened, press, word_tables, words
 
 ANSWER = leak_sentence(leak(LeakSettings()))
 
 
 def labels(app):
     return [button.label for button in app.button]
-
-
-def press(app, label):
-    next(button for button in app.button if button.label == label).click()
-    return app.run()
 
 
 def test_the_answer_waits_for_a_prediction():

@@ -1,7 +1,5 @@
 """The ablation page shows what core computes, stops when told, and survives every setting."""
 
-import time
-
 import pytest
 
 from core.ablation import uniform_ceiling
@@ -11,8 +9,9 @@ from core.tables import ceiling as ceilings
 from core.tables import sampling
 from core.training import VARIANTS, TrainSettings
 from pages.parts.server import training_service
-from tests.page_helpers import SKIP, opened, word_tables, words
+from tests.page_helpers import SKIP, opened, press, settled, word_tables, words
 
+SERIES = "ablation_series"
 SHORT = {"n_steps": "100", "n_seeds": "2"}
 
 
@@ -23,22 +22,8 @@ def no_service_left_over():
     training_service.clear()
 
 
-def settled(app, name="ablation_series"):
-    """Rerun the page until this series has ended; bounded."""
-    for _ in range(600):
-        if not app.session_state[name].live:
-            return app.run()
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("the series did not end")
-
-
 def shown_tables(app):
     return [table.to_csv() for table in word_tables(app)]
-
-
-def press(app, label):
-    return next(button for button in app.button if button.label == label).click().run()
 
 
 def sums(app):
@@ -50,7 +35,7 @@ def bars(app):
 
 
 def test_the_tables_are_those_of_core():
-    app = settled(opened("ablation", **SHORT))
+    app = settled(opened("ablation", **SHORT), SERIES)
     assert not app.exception
     settings = AblationSettings(train=TrainSettings(n_steps=100), n_seeds=2)
     runs = finished(ablation_steps(settings))
@@ -79,7 +64,7 @@ def test_only_the_chosen_variants_are_run():
     for variant in VARIANTS:
         if variant != "uniform":
             app.toggle(key=variant).set_value(False).run()
-    settled(app)
+    settled(app, SERIES)
     series = app.session_state["ablation_series"]
     assert [run.settings.variant for run in series.runs] == ["uniform", "uniform"]
     app.toggle(key="uniform").set_value(False).run()
@@ -126,7 +111,7 @@ def test_a_moved_slider_abandons_the_series():
 
 
 def test_the_chosen_cell_can_be_measured():
-    app = settled(opened("ablation", **SHORT, uniform="false"))
+    app = settled(opened("ablation", **SHORT, uniform="false"), SERIES)
     assert "No cell has been measured" in words(app)
     press(app, "Measure this cell: 3 pairs, 8 values")
     settled(app, "ablation_map")
@@ -139,14 +124,14 @@ def test_the_chosen_cell_can_be_measured():
 
 
 def test_a_finished_series_is_not_called_new():
-    settled(opened("ablation", **SHORT))
+    settled(opened("ablation", **SHORT), SERIES)
     app = opened("ablation", **SHORT)
     assert "earlier, with the same settings and seeds" in bars(app)[0]
 
 
 def test_a_run_that_cannot_be_finished_is_said_in_a_sentence():
     link = {"optimiser": "sgd", "learning_rate": "10.0", "init_scale": "10.0"}
-    app = settled(opened("ablation", **SHORT, **link))
+    app = settled(opened("ablation", **SHORT, **link), SERIES)
     assert not app.exception
     assert "Stopped early, as the loss was no longer a finite number: 10 runs." in words(app)
 

@@ -14,7 +14,7 @@ from core.tables import context_cost as tables
 from core.turns import NO_MEMORY
 from pages.parts import context_cost as parts
 from pages.parts.server import measuring_service
-from tests.page_helpers import opened, word_tables, words
+from tests.page_helpers import opened, press, until, word_tables, words
 
 SMALL = {"n_largest": "512", "n_repeats": "1"}
 
@@ -24,21 +24,6 @@ def no_service_left_over():
     measuring_service.clear()
     yield
     measuring_service.clear()
-
-
-def until(app, label):
-    """Rerun the page until it has a button with this label; bounded."""
-    for _ in range(600):
-        if any(button.label == label for button in app.button):
-            return app
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError(f"no button {label}: {words(app)}")
-
-
-def press(app, label):
-    button = next(button for button in app.button if button.label == label)
-    return button.click().run()
 
 
 def progress_texts(app):

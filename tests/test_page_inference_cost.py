@@ -12,7 +12,7 @@ from core.tables import kv_cache
 from core.turns import NO_MEMORY
 from pages.parts import inference_cost as parts
 from pages.parts.server import measuring_service
-from tests.page_helpers import opened, words
+from tests.page_helpers import opened, press, until, words
 
 SMALL = {"n_tokens": "128", "n_repeats": "1", "d_model": "64", "d_k": "16"}
 VISIT = "inference_cost_visit"
@@ -23,21 +23,6 @@ def no_service_left_over():
     measuring_service.clear()
     yield
     measuring_service.clear()
-
-
-def until(app, label):
-    """Rerun the page until it has a button with this label; bounded."""
-    for _ in range(600):
-        if any(button.label == label for button in app.button):
-            return app
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError(f"no button {label}: {words(app)}")
-
-
-def press(app, label):
-    button = next(button for button in app.button if button.label == label)
-    return button.click().run()
 
 
 def progress_text(app):

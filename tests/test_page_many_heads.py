@@ -1,7 +1,5 @@
 """The page on many heads shows what core computes, and survives every setting."""
 
-import time
-
 import pytest
 
 from core.many_heads import Case, ManyHeadsSettings, run_pieces
@@ -12,7 +10,7 @@ from core.tables import one_head_ceiling as ceilings
 from core.two_facts_gradcheck import check_heads
 from core.two_facts_settings import TwoFactsSettings
 from pages.parts.server import training_service
-from tests.page_helpers import opened, word_tables, words
+from tests.page_helpers import opened, press, settled, word_tables, words
 
 SHORT = {"n_steps": "100", "n_seeds": "2", "n_keys": "4", "n_values": "3"}
 TASK = TwoFactsSettings(n_steps=100, n_keys=4, n_values=3)
@@ -25,22 +23,8 @@ def no_service_left_over():
     training_service.clear()
 
 
-def settled(app):
-    """Rerun the page until its series has ended; bounded."""
-    for _ in range(600):
-        if not app.session_state["heads_series"].live:
-            return app.run()
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("the series did not end")
-
-
-def press(app, label):
-    return next(button for button in app.button if button.label == label).click().run()
-
-
 def test_the_tables_and_sentences_are_those_of_core():
-    app = settled(opened("many_heads", **SHORT))
+    app = settled(opened("many_heads", **SHORT), "heads_series")
     assert not app.exception
     settings = ManyHeadsSettings(train=TASK, n_seeds=2)
     runs = finished(series_steps(settings.runs, run_pieces, lambda result: result.run))
@@ -66,7 +50,7 @@ def test_the_tables_and_sentences_are_those_of_core():
 
 
 def test_another_run_can_be_looked_into():
-    app = settled(opened("many_heads", **SHORT))
+    app = settled(opened("many_heads", **SHORT), "heads_series")
     app.slider(key="heads").set_value(3)
     app.slider(key="run").set_value(2).run()
     assert not app.exception

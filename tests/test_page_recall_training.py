@@ -1,6 +1,5 @@
 """The recall training page: a live run, its numbers, and the student's own question."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -17,19 +16,14 @@ from core.turns import TurnService
 from pages.parts import training
 from pages.parts.training import VISIT, Visit
 from pages.parts.training_ask import read_pairs, read_question
-from tests.page_helpers import opened, word_tables, words
+from tests.page_helpers import opened, settled, word_tables, words
 
 SHORT = TrainSettings(n_steps=200)
 
 
 def trained(app: AppTest) -> AppTest:
     """Wait for the run as a browser does: by drawing the page again and again."""
-    for _ in range(400):
-        if not app.session_state[VISIT].live:
-            return app.run()
-        time.sleep(0.02)
-        app.run()
-    raise AssertionError("the run never ended")
+    return settled(app, VISIT)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The page of recall at scale: shipped beside run here, and every way to run a cell again."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -13,7 +12,7 @@ from core.tables import scale_cell as one_cell
 from core.tables import scale_findings as findings
 from pages.parts.scale import CELL
 from pages.parts.server import training_service
-from tests.page_helpers import SKIP, opened, word_tables, words
+from tests.page_helpers import SKIP, opened, settled, word_tables, words
 
 EASY = {"n_pairs": "4", "d_k": "8"}
 
@@ -27,16 +26,6 @@ def no_service_left_over():
 
 def press(app, beginning):
     return next(b for b in app.button if b.label.startswith(beginning)).click().run()
-
-
-def settled(app):
-    """Rerun the page until the cell's runs have ended; bounded."""
-    for _ in range(600):
-        if not app.session_state[CELL].live:
-            return app.run()
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("the series did not end")
 
 
 def cell_table(app):
@@ -56,7 +45,7 @@ def test_the_shipped_numbers_are_there_before_anything_is_run():
 
 
 def test_a_cell_run_again_stands_beside_its_shipped_numbers():
-    app = settled(press(opened("scale", **EASY), "Run this cell"))
+    app = settled(press(opened("scale", **EASY), "Run this cell"), CELL)
     runs = finished(run_steps(cell_runs(ScaleSettings(), 4, 8, 2, 3)))
     shown = cell_table(app)
     assert shown["On this server: accuracy (%)"].tolist() == [
@@ -71,20 +60,20 @@ def test_a_cell_run_again_stands_beside_its_shipped_numbers():
 def test_a_click_on_the_map_runs_the_cell():
     app = opened("scale", **EASY, n_seeds="1")
     app.session_state["scale_cell_wanted"] = True
-    app = settled(app.run())
+    app = settled(app.run(), CELL)
     assert len(app.session_state[CELL].runs) == 1
     assert "scale_cell_wanted" not in app.session_state
 
 
 def test_another_cell_leaves_the_runs_behind():
-    app = settled(press(opened("scale", **EASY, n_seeds="1"), "Run this cell"))
+    app = settled(press(opened("scale", **EASY, n_seeds="1"), "Run this cell"), CELL)
     app.select_slider(key="d_k").set_value(16).run()
     assert CELL not in app.session_state
     assert "not been run" in words(app)
 
 
 def test_other_settings_are_not_compared_with_the_shipped_ones():
-    app = settled(press(opened("scale", **EASY, n_steps="200", n_seeds="1"), "Run this cell"))
+    app = settled(press(opened("scale", **EASY, n_steps="200", n_seeds="1"), "Run this cell"), CELL)
     assert "not the shipped ones" in words(app)
     [run] = finished(run_steps([replace(ScaleSettings(), n_pairs=4, n_keys=8, d_k=8, n_steps=200)]))
     assert cell_table(app)["On this server: accuracy (%)"].tolist() == [

@@ -11,7 +11,7 @@ from core.series import finished
 from core.tables import interventions, question_scores
 from core.tables import why_the_question as tables
 from pages.parts.server import training_service
-from tests.page_helpers import SKIP, opened, word_tables, words
+from tests.page_helpers import SKIP, opened, press, settled, word_tables, words
 
 SHORT = {"n_steps": "100", "n_seeds": "2"}
 PAGE = "why_the_question"
@@ -24,16 +24,6 @@ def no_service_left_over():
     training_service.clear()
 
 
-def settled(app, *names):
-    """Rerun the page until these series have ended; bounded."""
-    for _ in range(600):
-        if not any(app.session_state[name].live for name in names):
-            return app.run()
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("the series did not end")
-
-
 def both(app):
     return settled(app, "question_changed", "question_unchanged")
 
@@ -44,10 +34,6 @@ def alone(app):
 
 def shown_tables(app):
     return [table.to_csv() for table in word_tables(app)]
-
-
-def press(app, label):
-    return next(button for button in app.button if button.label == label).click().run()
 
 
 def runs_of(settings):

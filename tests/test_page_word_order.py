@@ -1,6 +1,5 @@
 """The word-order page shows what core computes, asks first, and survives every setting."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -14,8 +13,9 @@ from core.tables import positions as pictures
 from core.tables import word_order as tables
 from core.word_order import OrderSettings
 from pages.parts.server import training_service
-from tests.page_helpers import SKIP, opened, word_tables, words
+from tests.page_helpers import SKIP, opened, press, settled, word_tables, words
 
+SERIES = "order_series"
 SHORT = {"n_steps": "100", "n_seeds": "1"}
 
 
@@ -24,16 +24,6 @@ def no_service_left_over():
     training_service.clear()
     yield
     training_service.clear()
-
-
-def settled(app, name="order_series"):
-    """Rerun the page until the series has ended; bounded."""
-    for _ in range(600):
-        if not app.session_state[name].live:
-            return app.run()
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("the series did not end")
 
 
 def shown_tables(app):
@@ -49,7 +39,7 @@ def test_the_page_asks_before_it_shows():
 
 
 def test_the_numbers_are_those_of_core():
-    app = settled(opened("word_order", **SHORT))
+    app = settled(opened("word_order", **SHORT), SERIES)
     assert not app.exception
     task = OrderSettings(n_steps=100)
     runs = finished(order_steps(OrderSeries(train=task, n_seeds=1).runs))
@@ -83,7 +73,7 @@ def test_the_ceiling_follows_the_slider():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_has_its_picture(scheme):
-    app = settled(opened("word_order", **SHORT, drawn_scheme=tables.LABELS[scheme]))
+    app = settled(opened("word_order", **SHORT, drawn_scheme=tables.LABELS[scheme]), SERIES)
     assert not app.exception
     pictured = position_scores(OrderSettings(scheme=scheme, n_steps=100), 16)
     assert pictures.score_sentence(pictured, scheme) in words(app)
@@ -111,15 +101,15 @@ def test_a_moved_slider_abandons_the_series_and_stop_stops():
     assert not first.live
     second = app.session_state["order_series"]
     assert second.settings[0].seed == 5
-    next(button for button in app.button if button.label == "Stop").click().run()
+    press(app, "Stop")
     assert not app.session_state["order_series"].live
     assert not app.exception
 
 
 def test_slopes_are_measured_when_asked_for_and_dropped_with_other_settings():
-    app = settled(opened("word_order", **SHORT))
+    app = settled(opened("word_order", **SHORT), SERIES)
     assert "No slope has been measured with these settings yet." in words(app)
-    next(b for b in app.button if b.label == "Train 9 ALiBi heads, 9 slopes").click().run()
+    press(app, "Train 9 ALiBi heads, 9 slopes")
     app = settled(app, "order_slopes")
     assert not app.exception
     runs = app.session_state["order_slopes"].runs
@@ -131,12 +121,12 @@ def test_slopes_are_measured_when_asked_for_and_dropped_with_other_settings():
 
 
 def test_a_wild_learning_rate_is_survived():
-    app = settled(opened("word_order", **SHORT, learning_rate="10.0", init_scale="10.0"))
+    app = settled(opened("word_order", **SHORT, learning_rate="10.0", init_scale="10.0"), SERIES)
     assert not app.exception
 
 
 def test_a_finished_series_is_not_called_new():
-    settled(opened("word_order", **SHORT))
+    settled(opened("word_order", **SHORT), SERIES)
     app = opened("word_order", **SHORT)
     [bar] = [element.proto.text for element in app.get("progress")]
     assert "earlier, with the same settings and seeds" in bar
