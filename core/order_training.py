@@ -27,7 +27,7 @@ from core.order_model import (
 from core.positions import SCHEMES
 from core.recall import Integers
 from core.series import SeriesStep, series_steps
-from core.training import checkpoint_steps
+from core.training_run import RunResult, TrainingRun, checkpoint_steps, to_the_end
 from core.word_order import N_KEYS, OrderSequences, OrderSettings, arrange, one_hot, sample_order
 
 N_TEST = 1000  # sequences behind the loss and accuracy of every checkpoint
@@ -48,14 +48,8 @@ class OrderCheckpoint:
     accuracy: float  # 0 … 1
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class OrderResult:
+class OrderResult(RunResult[OrderSettings, OrderCheckpoint, OrderParameters]):
     """A finished run."""
-
-    settings: OrderSettings
-    checkpoints: tuple[OrderCheckpoint, ...]  # at least the one of step 0
-    parameters: OrderParameters  # at the last checkpoint
-    diverged: str | None  # a sentence if the run had to stop early
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -122,45 +116,13 @@ def train_order(settings: OrderSettings) -> OrderResult:
     >>> result.checkpoints[-1].step, result.checkpoints[-1].accuracy > 0.9
     (300, True)
     """
-    pieces = order_pieces(settings)
-    while True:
-        try:
-            next(pieces)
-        except StopIteration as end:
-            result: OrderResult = end.value
-            return result
+    return to_the_end(order_pieces(settings))
 
 
 def order_pieces(settings: OrderSettings) -> Generator[OrderCheckpoint | None, None, OrderResult]:
-    """Train, yield each checkpoint, and None wherever others may have a turn in between."""
-    start_rng, batch_rng, test_rng = np.random.default_rng(settings.seed).spawn(3)
-    parameters = start_order(settings, start_rng)
-    batches = _batches(settings, batch_rng)
-    stepper = _Stepper(parameters)
-    test = sample_order(settings, N_TEST, test_rng)
-    tokens = one_hot(settings, test)
-    checkpoints: list[OrderCheckpoint] = []
-    diverged = None
-    good = parameters.copy()
-    for target in checkpoint_steps(settings.n_steps):
-        finite = True
-        while finite and stepper.step < target:
-            for _ in range(min(CHUNK_STEPS, target - stepper.step)):
-                finite = finite and stepper.take(*next(batches))
-            yield None
-        checkpoint = _test(stepper, tokens, test) if finite else None
-        if checkpoint is None:
-            diverged = (
-                f"The loss stopped being a finite number at step {stepper.step}; "
-                f"the last good checkpoint is step {checkpoints[-1].step if checkpoints else 0}."
-            )
-            break
-        good = parameters.copy()
-        checkpoints.append(checkpoint)
-        yield checkpoint
-    return OrderResult(
-        settings=settings, checkpoints=tuple(checkpoints), parameters=good, diverged=diverged
-    )
+    """Train; see `core.training_run.TrainingRun.pieces`."""
+    run = _Run(settings)
+    return (yield from run.pieces(checkpoint_steps(settings.n_steps), CHUNK_STEPS, OrderResult))
 
 
 def score_order(result: OrderResult) -> OrderRun:
@@ -190,52 +152,45 @@ def score_order(result: OrderResult) -> OrderRun:
     )
 
 
-class _Stepper:
-    """Takes optimiser steps on parameters that change in place."""
-
-    def __init__(self, parameters: OrderParameters) -> None:
-        self.parameters = parameters
-        self.settings = parameters.settings
-        self.positions = positions_of(self.settings)
+class _Run(TrainingRun[OrderSettings, OrderParameters, tuple[Floats, Integers], OrderCheckpoint]):
+    def __init__(self, settings: OrderSettings) -> None:
+        start_rng, self.rng, test_rng = np.random.default_rng(settings.seed).spawn(3)
+        parameters = start_order(settings, start_rng)
+        super().__init__(settings, parameters)
+        self.positions = positions_of(settings)
         self.gradient = parameters.copy()
-        self.optimiser = Adam(self.settings.learning_rate, parameters.flat)
-        self.step = 0
+        self.optimiser = Adam(settings.learning_rate, parameters.flat)
+        self.test_sequences = sample_order(settings, N_TEST, test_rng)
+        self.test_tokens = one_hot(settings, self.test_sequences)
 
-    def take(self, tokens: Floats, right: Integers) -> bool:
-        """Take one step; return False, and take none, if the loss is no longer finite."""
-        # An overflow is not a mistake here but the outcome to report.
-        with np.errstate(over="ignore", invalid="ignore"):
-            answers = forward(self.parameters, self.positions, tokens)
-            if not np.isfinite(answers.logits).all():
-                return False
-            backward(self.parameters, self.positions, tokens, right, answers, self.gradient)
-            left = 1 - self.step / self.settings.n_steps
-            self.optimiser.learning_rate = self.settings.learning_rate * left
-            self.optimiser.step(self.parameters.flat, self.gradient.flat)
-        self.step += 1
+    def draw_batches(self) -> list[tuple[Floats, Integers]]:
+        size = self.settings.batch_size
+        chunk = sample_order(self.settings, CHUNK_STEPS * size, self.rng)
+        tokens = one_hot(self.settings, chunk)
+        return [
+            (tokens[start : start + size], chunk.answers[start : start + size])
+            for start in range(0, CHUNK_STEPS * size, size)
+        ]
+
+    def take_step(self, batch: tuple[Floats, Integers]) -> bool:
+        tokens, right = batch
+        answers = forward(self.parameters, self.positions, tokens)
+        if not np.isfinite(answers.logits).all():
+            return False
+        backward(self.parameters, self.positions, tokens, right, answers, self.gradient)
+        left = 1 - self.step / self.settings.n_steps
+        self.optimiser.learning_rate = self.settings.learning_rate * left
+        self.optimiser.step(self.parameters.flat, self.gradient.flat)
         return True
 
-
-def _batches(
-    settings: OrderSettings, rng: np.random.Generator
-) -> Generator[tuple[Floats, Integers], None, None]:
-    """Draw batches for ever, CHUNK_STEPS of them at a time."""
-    size = settings.batch_size
-    while True:
-        chunk = sample_order(settings, CHUNK_STEPS * size, rng)
-        tokens = one_hot(settings, chunk)
-        for start in range(0, CHUNK_STEPS * size, size):
-            yield tokens[start : start + size], chunk.answers[start : start + size]
-
-
-def _test(stepper: _Stepper, tokens: Floats, test: OrderSequences) -> OrderCheckpoint | None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        answers = forward(stepper.parameters, stepper.positions, tokens)
-        loss = float(losses(answers, test.answers).mean(dtype=np.float64))
-    if not np.isfinite(loss):
-        return None
-    accuracy = float((answers.predicted == test.answers).mean())
-    return OrderCheckpoint(step=stepper.step, loss=loss, accuracy=accuracy)
+    def test(self) -> OrderCheckpoint:
+        answers = forward(self.parameters, self.positions, self.test_tokens)
+        right = self.test_sequences.answers
+        return OrderCheckpoint(
+            step=self.step,
+            loss=float(losses(answers, right).mean(dtype=np.float64)),
+            accuracy=float((answers.predicted == right).mean()),
+        )
 
 
 def _at_length(result: OrderResult, n_others: int, rng: np.random.Generator) -> Score | None:

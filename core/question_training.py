@@ -20,7 +20,8 @@ from core.question_model import (
     start,
 )
 from core.recall import Sequences, sample_sequences
-from core.training import CHUNK_SEQUENCES, N_TEST, PIECE_SEQUENCES, checkpoint_steps
+from core.training import CHUNK_SEQUENCES, N_TEST, PIECE_SEQUENCES
+from core.training_run import RunResult, TrainingRun, checkpoint_steps, to_the_end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +35,8 @@ class QuestionCheckpoint:
     weight_on_question: float  # mean weight on the question's own position
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class QuestionResult:
+class QuestionResult(RunResult[QuestionSettings, QuestionCheckpoint, QuestionParameters]):
     """A finished run."""
-
-    settings: QuestionSettings
-    checkpoints: tuple[QuestionCheckpoint, ...]  # at least the one of step 0
-    parameters: QuestionParameters  # at the last checkpoint
-    diverged: str | None  # a sentence if the run had to stop early
 
 
 def train(settings: QuestionSettings) -> QuestionResult:
@@ -51,46 +46,17 @@ def train(settings: QuestionSettings) -> QuestionResult:
     >>> result.checkpoints[-1].step, result.checkpoints[-1].accuracy > 0.99
     (100, True)
     """
-    pieces = train_pieces(settings)
-    while True:
-        try:
-            next(pieces)
-        except StopIteration as end:
-            result: QuestionResult = end.value
-            return result
+    return to_the_end(train_pieces(settings))
 
 
 def train_pieces(
     settings: QuestionSettings,
 ) -> Generator[QuestionCheckpoint | None, None, QuestionResult]:
-    """Train, yield the checkpoints, and None wherever others may have a turn in between.
-
-    A run that diverges ends early: its checkpoints stop at the last good one.
-    """
-    start_rng, batch_rng, test_rng = np.random.default_rng(settings.seed).spawn(3)
-    run = _Run(settings, start(settings, start_rng), batch_rng)
-    sequences = _draw(settings, N_TEST, test_rng)
-    checkpoints: list[QuestionCheckpoint] = []
-    diverged = None
+    """Train; see `core.training_run.TrainingRun.pieces`."""
+    run = _Run(settings)
+    steps = checkpoint_steps(settings.n_steps)
     piece_steps = max(1, PIECE_SEQUENCES // settings.batch_size)
-    for step in checkpoint_steps(settings.n_steps):
-        finite = True
-        while finite and run.step < step:
-            finite = run.advance_to(min(step, run.step + piece_steps))
-            yield None
-        checkpoint = _test(run, sequences) if finite else None
-        if checkpoint is None:
-            diverged = (
-                f"The loss stopped being a finite number at step {run.step}; "
-                f"the last good checkpoint is step {checkpoints[-1].step}."
-            )
-            break
-        good = run.parameters.copy()
-        checkpoints.append(checkpoint)
-        yield checkpoint
-    return QuestionResult(
-        settings=settings, checkpoints=tuple(checkpoints), parameters=good, diverged=diverged
-    )
+    return (yield from run.pieces(steps, piece_steps, QuestionResult))
 
 
 def answer_all(
@@ -101,43 +67,21 @@ def answer_all(
     return forward(circuits(parameters, settings), batch, normalised=settings.sum_to_one)
 
 
-class _Run:
-    """The moving parts of one run: parameters that change in place, and the batches to come."""
-
-    def __init__(
-        self,
-        settings: QuestionSettings,
-        parameters: QuestionParameters,
-        rng: np.random.Generator,
-    ) -> None:
-        self.settings = settings
-        self.parameters = parameters
+class _Run(TrainingRun[QuestionSettings, QuestionParameters, PartIndex, QuestionCheckpoint]):
+    def __init__(self, settings: QuestionSettings) -> None:
+        start_rng, self.rng, test_rng = np.random.default_rng(settings.seed).spawn(3)
+        parameters = start(settings, start_rng)
+        super().__init__(settings, parameters)
         self.gradient = parameters.copy()
         self.optimiser = make_optimiser(settings.optimiser, settings.learning_rate, parameters.flat)
-        self.rng = rng
-        self.batches: list[PartIndex] = []  # drawn and not yet used, the next one last
-        self.step = 0
+        self.test_sequences = _draw(settings, N_TEST, test_rng)
 
-    def advance_to(self, step: int) -> bool:
-        """Train until this many steps are taken; return whether the loss stayed finite."""
-        # An overflow is not a mistake here but the outcome to report.
-        with np.errstate(over="ignore", invalid="ignore"):
-            while self.step < step:
-                if not self.batches:
-                    self._draw_batches()
-                if not self._take_step(self.batches.pop()):
-                    return False
-                self.step += 1
-        return True
-
-    def _draw_batches(self) -> None:
+    def draw_batches(self) -> list[PartIndex]:
         size = self.settings.batch_size
-        n_batches = max(1, CHUNK_SEQUENCES // size)
-        sequences = _draw(self.settings, n_batches * size, self.rng)
-        self.batches = _index(self.settings, sequences, size)
-        self.batches.reverse()
+        sequences = _draw(self.settings, max(1, CHUNK_SEQUENCES // size) * size, self.rng)
+        return _index(self.settings, sequences, size)
 
-    def _take_step(self, batch: PartIndex) -> bool:
+    def take_step(self, batch: PartIndex) -> bool:
         settings = self.settings
         tables = circuits(self.parameters, settings)
         answers = forward(tables, batch, normalised=settings.sum_to_one)
@@ -146,6 +90,18 @@ class _Run:
         backward(self.parameters, settings, tables, batch, answers, self.gradient)
         self.optimiser.step(self.parameters.flat, self.gradient.flat)
         return True
+
+    def test(self) -> QuestionCheckpoint:
+        sequences = self.test_sequences
+        answers = answer_all(self.parameters, self.settings, sequences)
+        match: Floats = answers.weights[sequences.asked, np.arange(len(sequences))]
+        return QuestionCheckpoint(
+            step=self.step,
+            loss=float(answers.losses.mean()),
+            accuracy=float((answers.predicted == sequences.answers).mean()),
+            weight_on_match=float(match.mean(dtype=np.float64)),
+            weight_on_question=float(answers.weights[-1].mean(dtype=np.float64)),
+        )
 
 
 def _draw(settings: QuestionSettings, n_sequences: int, rng: np.random.Generator) -> Sequences:
@@ -157,21 +113,4 @@ def _index(
 ) -> list[PartIndex]:
     return index_parts(
         sequences, settings.n_keys, settings.n_values, batch_size, own_questions=True
-    )
-
-
-def _test(run: _Run, sequences: Sequences) -> QuestionCheckpoint | None:
-    """Return the checkpoint of where the run is, or None if its loss is not finite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        answers = answer_all(run.parameters, run.settings, sequences)
-        loss = float(answers.losses.mean())
-    if not np.isfinite(loss):
-        return None
-    match: Floats = answers.weights[sequences.asked, np.arange(len(sequences))]
-    return QuestionCheckpoint(
-        step=run.step,
-        loss=loss,
-        accuracy=float((answers.predicted == sequences.answers).mean()),
-        weight_on_match=float(match.mean(dtype=np.float64)),
-        weight_on_question=float(answers.weights[-1].mean(dtype=np.float64)),
     )

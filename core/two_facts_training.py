@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.optimisers import Adam
-from core.training import checkpoint_steps
+from core.training import CHUNK_SEQUENCES
+from core.training_run import RunResult, TrainingRun, checkpoint_steps, to_the_end
 from core.two_facts import TwoFacts, sample_two_facts
 from core.two_facts_circuits import (
     FactIndex,
@@ -24,7 +25,6 @@ from core.two_facts_model import HeadsParameters, start_heads
 from core.two_facts_settings import TwoFactsSettings
 
 N_TEST = 1000  # sequences behind the loss and accuracy of every checkpoint
-CHUNK_SEQUENCES = 1024  # drawn at once; see `core.training`
 PIECE_SEQUENCES = 512  # trained on between two chances to do something else: about 2 to 5 ms
 
 
@@ -37,48 +37,18 @@ class TwoFactsCheckpoint:
     accuracy: float  # share of the test sequences with both answers right, 0 … 1
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TwoFactsResult:
+class TwoFactsResult(RunResult[TwoFactsSettings, TwoFactsCheckpoint, HeadsParameters]):
     """A finished run."""
-
-    settings: TwoFactsSettings
-    checkpoints: tuple[TwoFactsCheckpoint, ...]  # at least the one of step 0
-    parameters: HeadsParameters  # at the last checkpoint
-    diverged: str | None  # a sentence if the run had to stop early
 
 
 def train_pieces(
     settings: TwoFactsSettings,
 ) -> Generator[TwoFactsCheckpoint | None, None, TwoFactsResult]:
-    """Train; yield a checkpoint now and then, and None wherever others may have a turn.
-
-    A run that diverges ends early: its checkpoints stop at the last good one.
-    """
-    start_rng, batch_rng, test_rng = np.random.default_rng(settings.seed).spawn(3)
-    start = start_heads(settings.shape, settings.init_scale, start_rng, settings.float_type)
-    run = _Run(settings, start, batch_rng)
-    test = _draw(settings, 1, N_TEST, test_rng)[0]
-    checkpoints: list[TwoFactsCheckpoint] = []
-    diverged = None
+    """Train; see `core.training_run.TrainingRun.pieces`."""
+    run = _Run(settings)
+    steps = checkpoint_steps(settings.n_steps)
     piece_steps = max(1, PIECE_SEQUENCES // settings.batch_size)
-    for step in checkpoint_steps(settings.n_steps):
-        finite = True
-        while finite and run.step < step:
-            finite = run.advance_to(min(step, run.step + piece_steps))
-            yield None
-        checkpoint = _test(run, test) if finite else None
-        if checkpoint is None:
-            diverged = (
-                f"The loss stopped being a finite number at step {run.step}; "
-                f"the last good checkpoint is step {checkpoints[-1].step}."
-            )
-            break
-        good = run.parameters.copy()
-        checkpoints.append(checkpoint)
-        yield checkpoint
-    return TwoFactsResult(
-        settings=settings, checkpoints=tuple(checkpoints), parameters=good, diverged=diverged
-    )
+    return (yield from run.pieces(steps, piece_steps, TwoFactsResult))
 
 
 def train(settings: TwoFactsSettings) -> TwoFactsResult:
@@ -88,13 +58,7 @@ def train(settings: TwoFactsSettings) -> TwoFactsResult:
     >>> result.checkpoints[-1].step, result.checkpoints[-1].accuracy > 0.9
     (200, True)
     """
-    run = train_pieces(settings)
-    while True:
-        try:
-            next(run)
-        except StopIteration as end:
-            result: TwoFactsResult = end.value
-            return result
+    return to_the_end(train_pieces(settings))
 
 
 def fresh_facts(settings: TwoFactsSettings, n_sequences: int) -> TwoFacts:
@@ -103,36 +67,23 @@ def fresh_facts(settings: TwoFactsSettings, n_sequences: int) -> TwoFacts:
     return _sample(settings, n_sequences, rng)
 
 
-class _Run:
-    """The moving parts of one run: parameters that change in place, and the batches to come."""
-
-    def __init__(
-        self, settings: TwoFactsSettings, parameters: HeadsParameters, rng: np.random.Generator
-    ) -> None:
-        self.settings = settings
-        self.parameters = parameters
+class _Run(TrainingRun[TwoFactsSettings, HeadsParameters, FactIndex, TwoFactsCheckpoint]):
+    def __init__(self, settings: TwoFactsSettings) -> None:
+        start_rng, self.rng, test_rng = np.random.default_rng(settings.seed).spawn(3)
+        parameters = start_heads(
+            settings.shape, settings.init_scale, start_rng, settings.float_type
+        )
+        super().__init__(settings, parameters)
         self.gradient = parameters.copy()
         self.optimiser = Adam(settings.learning_rate, parameters.flat)
-        self.rng = rng
-        self.batches: list[FactIndex] = []  # drawn and not yet used, the next one last
-        self.step = 0
+        [self.test_batch] = _draw(settings, 1, N_TEST, test_rng)
 
-    def advance_to(self, step: int) -> bool:
-        """Train until this many steps are taken; return whether the loss stayed finite."""
-        # An overflow is not a mistake here but the outcome to report.
-        with np.errstate(over="ignore", invalid="ignore"):
-            while self.step < step:
-                if not self._take_step():
-                    return False
-                self.step += 1
-        return True
+    def draw_batches(self) -> list[FactIndex]:
+        size = self.settings.batch_size
+        return _draw(self.settings, max(1, CHUNK_SEQUENCES // size), size, self.rng)
 
-    def _take_step(self) -> bool:
+    def take_step(self, batch: FactIndex) -> bool:
         settings = self.settings
-        if not self.batches:
-            n_batches = max(1, CHUNK_SEQUENCES // settings.batch_size)
-            self.batches = _draw(settings, n_batches, settings.batch_size, self.rng)[::-1]
-        batch = self.batches.pop()
         tables = head_tables(self.parameters, values_in_keys=settings.values_in_keys)
         answers = forward_heads(tables, batch)
         if not np.isfinite(answers.log_p.sum()):
@@ -147,6 +98,16 @@ class _Run:
         )
         self.optimiser.step(self.parameters.flat, self.gradient.flat)
         return True
+
+    def test(self) -> TwoFactsCheckpoint:
+        tables = head_tables(self.parameters, values_in_keys=self.settings.values_in_keys)
+        answers = forward_heads(tables, self.test_batch)
+        right = (answers.predicted == self.test_batch.answers).all(axis=0)
+        return TwoFactsCheckpoint(
+            step=self.step,
+            loss=float(-answers.log_p.mean(dtype=np.float64)),
+            accuracy=float(right.mean()),
+        )
 
 
 def _sample(settings: TwoFactsSettings, n_sequences: int, rng: np.random.Generator) -> TwoFacts:
@@ -167,16 +128,3 @@ def _draw(
     return index_facts(
         sequences, settings.shape, batch_size, values_in_keys=settings.values_in_keys
     )
-
-
-def _test(run: _Run, test: FactIndex) -> TwoFactsCheckpoint | None:
-    """Return the checkpoint of where the run is, or None if its loss is not finite."""
-    settings = run.settings
-    with np.errstate(over="ignore", invalid="ignore"):
-        tables = head_tables(run.parameters, values_in_keys=settings.values_in_keys)
-        answers = forward_heads(tables, test)
-        loss = float(-answers.log_p.mean(dtype=np.float64))
-    if not np.isfinite(loss):
-        return None
-    right = (answers.predicted == test.answers).all(axis=0)
-    return TwoFactsCheckpoint(step=run.step, loss=loss, accuracy=float(right.mean()))

@@ -5,6 +5,7 @@ import streamlit as st
 from core.circuits import backward, forward
 from core.recall import answer
 from core.training import TrainSettings, train_pieces
+from core.training_run import TrainingRun
 from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, Text, draw, keep_at_most, settings_from
 from pages.parts.glossary import glossary
@@ -200,5 +201,5 @@ show_limits(
         "scale; with the defaults here the outcome is the same as there.",
     )
 )
-show_source(answer, forward, backward, train_pieces)
+show_source(answer, forward, backward, train_pieces, TrainingRun)
 close_page(page.path)

@@ -17,6 +17,7 @@ from core.recall_map import N_SEEDS
 from core.tables import scale as tables
 from core.tables import scale_findings as findings
 from core.training import train_pieces
+from core.training_run import TrainingRun
 from pages import close_page, open_page
 from pages.parts import scale as parts
 from pages.parts.controls import AnyControl, Choice, Slider, draw, settings_from
@@ -199,5 +200,5 @@ show_limits(
         findings.machine_sentence(),
     )
 )
-show_source(train_pieces, score_at_scale, circle_head)
+show_source(train_pieces, TrainingRun, score_at_scale, circle_head)
 close_page(page.path)

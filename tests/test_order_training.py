@@ -19,7 +19,7 @@ from core.order_training import (
 )
 from core.positions import SCHEMES
 from core.series import finished
-from core.training import checkpoint_steps
+from core.training_run import checkpoint_steps
 from core.word_order import OrderSettings, one_hot, order_ceiling, sample_order
 
 SEEDS = (0, 1)
@@ -177,7 +177,7 @@ def test_the_learning_rate_ends_at_nothing():
             result = end.value
             break
         if piece is None:
-            flat = pieces.gi_frame.f_locals["parameters"].flat.copy()
+            flat = pieces.gi_frame.f_locals["run"].parameters.flat.copy()
             if last is not None:
                 moved.append(np.abs(flat - last).max())
             last = flat

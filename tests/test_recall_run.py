@@ -8,7 +8,8 @@ import pytest
 from core.evaluation import evaluate_on
 from core.recall import sample_sequences
 from core.recall_run import N_FRESH, Asked, Trained, part_bytes, recall_parts, run_so_far
-from core.training import TrainResult, TrainSettings, checkpoint_steps, train
+from core.training import TrainResult, TrainSettings, train
+from core.training_run import checkpoint_steps
 
 SHORT = TrainSettings(n_steps=200)
 

@@ -20,11 +20,11 @@ from core.training import (
     N_TEST,
     VARIANTS,
     TrainSettings,
-    checkpoint_steps,
     start,
     train,
     train_steps,
 )
+from core.training_run import checkpoint_steps
 
 ROOT = Path(__file__).resolve().parents[1]
 few = settings(max_examples=25, deadline=None)

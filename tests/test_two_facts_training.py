@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import core.two_facts_training as training
-from core.training import checkpoint_steps
+from core.training_run import checkpoint_steps
 from core.two_facts import sample_two_facts
 from core.two_facts_circuits import forward_heads, head_tables, index_facts
 from core.two_facts_settings import TwoFactsSettings
@@ -82,8 +82,10 @@ def test_the_wildest_settings_of_the_page_stay_finite():
 
 def test_a_loss_that_is_not_finite_stops_the_run(monkeypatch):
     """No settings of the page do this, so the step is broken here."""
-    real = training._Run._take_step
-    monkeypatch.setattr(training._Run, "_take_step", lambda run: run.step < 4 and real(run))
+    real = training._Run.take_step
+    monkeypatch.setattr(
+        training._Run, "take_step", lambda run, batch: run.step < 4 and real(run, batch)
+    )
     result = train(replace(SHORT, n_steps=1000, goal="cross-entropy"))
     assert result.diverged == (
         "The loss stopped being a finite number at step 4; the last good checkpoint is step 2."
@@ -94,10 +96,12 @@ def test_a_loss_that_is_not_finite_stops_the_run(monkeypatch):
 
 
 def test_a_test_loss_that_is_not_finite_stops_the_run_too(monkeypatch):
-    real = training._test
-    monkeypatch.setattr(
-        training, "_test", lambda run, test: None if run.step > 5 else real(run, test)
-    )
+    real = training._Run.test
+
+    def broken(run):
+        return replace(real(run), loss=np.nan) if run.step > 5 else real(run)
+
+    monkeypatch.setattr(training._Run, "test", broken)
     result = train(replace(SHORT, n_steps=1000))
     assert result.diverged is not None
     assert [c.step for c in result.checkpoints] == [0, 1, 2, 5]
