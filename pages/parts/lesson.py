@@ -121,7 +121,7 @@ def try_this(controls: tuple[AnyControl, ...], *cases: tuple[str, dict[str, Any]
 
     A case sets every control, those it does not name to their defaults, and so the link too.
     """
-    st.markdown("**Try this**")
+    st.markdown("**Try this**, and look at the page's first chart again")
     for number, (question, case) in enumerate(cases):
         st.button(
             question,

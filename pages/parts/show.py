@@ -123,15 +123,17 @@ def show_table(
     if display is not None:
         show_words(display, label=key.replace("_", " "))
     else:
+        counts = frame.select_dtypes("integer").columns
         columns = {
-            name: st.column_config.NumberColumn(format=form)
-            for name, form in (formats or {}).items()
+            str(name): st.column_config.NumberColumn(format=form)
+            for name, form in {**dict.fromkeys(counts, "%,d"), **(formats or {})}.items()
         }
         st.dataframe(
             frame,
             key=f"{key}_table",
             hide_index=True,
             column_config=columns,
+            placeholder="—",  # for a number that is still to come, or that there is none of
             height="content" if height is None else height,
         )
     st.download_button(
