@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 
 from core.ablation_scores import N_FRESH
-from core.charts.style import COLOURS, no_data
+from core.charts.style import COLOURS, no_data, short_of_foot, short_of_head
 
 VARIANTS = ["learned", "uniform", "W_Q, W_K frozen", "W_Q frozen", "values hidden"]
 WHO = ["uniform head", "best strategy", "article"]
@@ -182,7 +182,9 @@ def _rules(base: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     ):
         line = base.transform_filter(f"datum.Mark == '{mark}'")
         layers.append(
-            line.mark_rule(color=COLOURS[mark], strokeWidth=2, strokeDash=dash).encode(x=x)
+            line.mark_rule(color=COLOURS[mark], strokeWidth=2, strokeDash=dash).encode(
+                x=x, **(short_of_head() if baseline == "bottom" else short_of_foot())
+            )
         )
         style: dict[str, Any] = {"baseline": baseline, "color": COLOURS[mark], "fontSize": 13}
         left = line.transform_filter(f"datum.Accuracy <= {turn}").mark_text(

@@ -29,7 +29,7 @@ def time() -> alt.TopLevelMixin:
             "Tokens:Q",
             title="Tokens so far",
             scale=alt.Scale(type="log", base=2, domain=[0.9, 2300], nice=False),
-            axis=alt.Axis(values=list(POSITIONS), format=",", labelOverlap=True),
+            axis=alt.Axis(values=list(POSITIONS), format=",", labelOverlap=True, labelFlush=8),
         ),
         y=_time("Time for one output (ms)"),
         color=_method(),
@@ -111,7 +111,7 @@ def memory() -> alt.TopLevelMixin:
             "Tokens:Q",
             title="Context (tokens)",
             scale=alt.Scale(type="log", base=2, domain=[230, 1_200_000], nice=False),
-            axis=alt.Axis(values=list(CONTEXTS), format=",", labelOverlap=True),
+            axis=alt.Axis(values=list(CONTEXTS), format=",", labelOverlap=True, labelFlush=8),
         ),
         y=alt.Y(
             "Memory (GiB):Q",

@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from core.charts.style import COLOURS, colour_scale, diverging, no_data
+from core.charts.style import COLOURS, LONG_TITLE, colour_scale, diverging, no_data
 
 ROWS = ("1 head, smallest first", "1 head", "2 heads", "3 heads", "4 heads")
 ANSWERS = ("both", "first", "second")
@@ -25,7 +25,12 @@ def run_points() -> alt.TopLevelMixin:
     """
     base = alt.Chart(no_data())
     scale = alt.Scale(domain=[0, 100], nice=False)
-    x = alt.X("Accuracy:Q", title="Sequences with both answers right (%)", scale=scale)
+    x = alt.X(
+        "Accuracy:Q",
+        title="Sequences with both answers right (%)",
+        scale=scale,
+        axis=alt.Axis(**LONG_TITLE),
+    )
     names = " : ".join(f"datum.value == {i} ? '{name}'" for i, name in enumerate(ROWS))
     y = alt.Y(
         "Row:Q",

@@ -4,11 +4,12 @@ from typing import Any
 
 import altair as alt
 
-from core.charts.style import COLOURS, colour_scale, diverging, no_data
+from core.charts.style import COLOURS, LONG_TITLE, colour_scale, diverging, no_data
 from core.tables.mechanism import AFTER, BEFORE
 
 ROW_HEIGHT = 18  # pixels, enough for a label
 SMALL_ROWS = 7  # heat-maps with fewer rows are as high as with this many
+_SHORT = 64  # pixels of a legend's colours, so that its title fits a phone beside long words
 
 
 def vectors(n_rows: int, limit: float) -> alt.TopLevelMixin:
@@ -20,7 +21,7 @@ def vectors(n_rows: int, limit: float) -> alt.TopLevelMixin:
         field="Value (no unit)",
         type="quantitative",
         scale=diverging(limit),
-        legend=_legend(f"Value, full at ±{limit:g}", [-limit, 0, limit]),
+        legend=_legend(f"Value, full at ±{limit:g}", [-limit, 0, limit], _SHORT),
     )
     value = alt.Tooltip(field="Value (no unit)", type="quantitative", format=".6f")
     return _sized(_cells("Token", "Dimension", n_rows, colour, value), n_rows)
@@ -32,7 +33,7 @@ def scores(n_rows: int, limit: float) -> alt.TopLevelMixin:
         field="Score (no unit)",
         type="quantitative",
         scale=diverging(limit),
-        legend=_legend(f"Score, full at ±{limit:g}", [-limit, 0, limit]),
+        legend=_legend(f"Score, full at ±{limit:g}", [-limit, 0, limit], _SHORT),
     )
     value = alt.Tooltip(field="Score in words", type="nominal", title="Score (no unit)")
     # Two layers: in one, Vega-Lite would colour −∞ as if it were 0.
@@ -64,7 +65,7 @@ def moves(n_rows: int) -> alt.TopLevelMixin:
         type="quantitative",
         scale=alt.Scale(domain=[-1, 1]),
         title="Cosine with the direction (no unit)",
-        axis=alt.Axis(labelFlush=False),
+        axis=alt.Axis(labelFlush=False, **LONG_TITLE),
     )
     y = _axis(alt.Y, "Direction", labelOverlap=False)
     tooltip = [
@@ -77,6 +78,8 @@ def moves(n_rows: int) -> alt.TopLevelMixin:
     path = base.mark_line(strokeWidth=2, color=COLOURS["other pairs"]).encode(
         x=x, y=y, detail=alt.Detail(field="Direction", type="nominal"), tooltip=tooltip[:1]
     )
+    # One column: beside long words a phone has no room for both names in a row.
+    legend = alt.Legend(orient="top", title=None, columns=1)
     points = base.mark_point(size=70, strokeWidth=2, opacity=1).encode(
         x=x,
         y=y,
@@ -84,18 +87,18 @@ def moves(n_rows: int) -> alt.TopLevelMixin:
             field="When",
             type="nominal",
             scale=colour_scale(BEFORE, AFTER),
-            legend=alt.Legend(orient="top", title=None),
+            legend=legend,
         ),
         shape=alt.Shape(
             field="When",
             type="nominal",
             scale=alt.Scale(domain=[BEFORE, AFTER], range=["circle", "diamond"]),
-            legend=alt.Legend(orient="top", title=None),
+            legend=legend,
         ),
         tooltip=tooltip,
     )
     return alt.layer(path, points, data=no_data()).properties(
-        height=100 + ROW_HEIGHT * n_rows, width="container"
+        height=124 + ROW_HEIGHT * n_rows, width="container"
     )
 
 
@@ -138,7 +141,7 @@ def _axis(channel: Any, field: str, **axis: Any) -> Any:  # noqa: ANN401 - altai
     )
 
 
-def _legend(title: str, values: list[float]) -> alt.Legend:
+def _legend(title: str, values: list[float], length: int = 120) -> alt.Legend:
     return alt.Legend(
-        orient="top", title=title, titleOrient="left", values=values, gradientLength=120
+        orient="top", title=title, titleOrient="left", values=values, gradientLength=length
     )

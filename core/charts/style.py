@@ -74,6 +74,12 @@ COLOURS = {
 # contrast of 3.7 to 1 on white, where 4.5 is the least for text of this size.
 _TEXT = {"labelColor": "currentColor", "titleColor": "currentColor"}
 
+# For an axis with a long title: it ends where the plot does, so that on a phone it goes on below
+# the labels at the left instead of being cut at the right.
+LONG_TITLE: dict[str, Any] = {"titleAnchor": "end"}
+
+_NAME = 18  # pixels in height of a line's name
+
 CHART_HEIGHT = 320  # pixels; every chart keeps one height, so that nothing below it moves
 
 
@@ -113,6 +119,16 @@ def spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
     # one by one, up to 4,096 of them, some without a name, would be noise to a screen reader.
     specification["config"]["mark"] = {"aria": False}
     return specification
+
+
+def short_of_foot() -> dict[str, Any]:
+    """Return the height of a vertical line that leaves the foot of the plot to another's name."""
+    return {"y": alt.value(0), "y2": alt.value({"expr": f"height - {_NAME}"})}
+
+
+def short_of_head() -> dict[str, Any]:
+    """Return the height of a vertical line that leaves the head of the plot to another's name."""
+    return {"y": alt.value(_NAME), "y2": alt.value("height")}
 
 
 def no_data() -> alt.NamedData:

@@ -3,7 +3,14 @@
 import altair as alt
 
 from core.ablation_scores import N_FRESH
-from core.charts.style import CHART_HEIGHT, COLOURS, colour_scale, diverging, no_data
+from core.charts.style import (
+    CHART_HEIGHT,
+    COLOURS,
+    LONG_TITLE,
+    colour_scale,
+    diverging,
+    no_data,
+)
 from core.tables.interventions import NAMES
 from core.tables.question_scores import BIN, ENTRY, HIGHEST, ITSELF, LOWEST, OWN_KEY, SHARE
 from core.tables.why_the_question import (
@@ -128,7 +135,7 @@ def gap_histogram() -> alt.TopLevelMixin:
             field="From",
             type="quantitative",
             bin="binned",
-            title="Score of the match − score of the question (no unit)",
+            title="Score of match − score of question (no unit)",  # short enough for a phone
             scale=alt.Scale(domain=[LOWEST - 2 * BIN, HIGHEST + 2 * BIN], nice=False),
             axis=alt.Axis(format="~g", tickMinStep=0.5, grid=False),
         ),
@@ -266,7 +273,7 @@ def _percent(field: str, title: str) -> alt.X:
         type="quantitative",
         title=title,
         scale=alt.Scale(domain=[0, 100], nice=False),
-        axis=alt.Axis(tickCount=5),
+        axis=alt.Axis(tickCount=5, **LONG_TITLE),
     )
 
 

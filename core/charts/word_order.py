@@ -4,7 +4,14 @@ from typing import Any
 
 import altair as alt
 
-from core.charts.style import CHART_HEIGHT, COLOURS, colour_scale, no_data
+from core.charts.style import (
+    CHART_HEIGHT,
+    COLOURS,
+    colour_scale,
+    no_data,
+    short_of_foot,
+    short_of_head,
+)
 from core.order_training import N_FRESH, SLOPES
 from core.tables.order_findings import DISTANCE, OTHERS, RELATIVE, SLOPE, slope_words
 from core.tables.word_order import ACCURACY, LABELS
@@ -137,8 +144,8 @@ def slopes() -> alt.TopLevelMixin:
     return alt.layer(
         ceiling.mark_rule(color=colour, strokeWidth=2).encode(y=y),
         ceiling.mark_text(
-            align="right", baseline="bottom", color=colour, fontSize=13, dx=20
-        ).encode(x=x, y=y, text=alt.TextValue("ceiling without positions")),
+            align="right", baseline="bottom", color=colour, fontSize=13, dx=-4
+        ).encode(x=alt.value("width"), y=y, text=alt.TextValue("ceiling without positions")),
         points,
         data=no_data(),
     ).properties(height=CHART_HEIGHT, width="container")
@@ -177,6 +184,8 @@ def _rule(base: alt.Chart, mark: str, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     left = line.transform_filter("datum.Accuracy <= 55").mark_text(align="left", dx=5, **style)
     right = line.transform_filter("datum.Accuracy > 55").mark_text(align="right", dx=-5, **style)
     return [
-        line.mark_rule(color=COLOURS[mark], strokeWidth=2, strokeDash=dash).encode(x=x),
+        line.mark_rule(color=COLOURS[mark], strokeWidth=2, strokeDash=dash).encode(
+            x=x, **(short_of_foot() if baseline == "top" else short_of_head())
+        ),
         *(text.encode(x=x, y=y, text="Words:N") for text in (left, right)),
     ]
