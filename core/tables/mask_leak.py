@@ -139,10 +139,9 @@ def leak_sentence(result: Leak) -> str:
     moved = int(np.count_nonzero(result.unmasked[:p]))
     with_mask = int(np.count_nonzero(result.masked[:p]))
     return (
-        f"Changing position {p} moved {with_mask or 'none'} of the "
-        f"{count_of(p, 'output')} before it with the mask, and {moved or 'none'} of them without. "
-        f"With the mask, {reached or 'none'} of the {count_of(len(itself_and_after), 'output')} "
-        "from there on moved."
+        f"With the mask, {with_mask or 'none'} of the {count_of(p, 'output')} before position {p} "
+        f"moved, and {reached or 'none'} of the {len(itself_and_after)} from there on. Without it, "
+        f"{moved or 'none'} of the {p} before moved."
     )
 
 
