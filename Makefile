@@ -1,6 +1,6 @@
 # make app    run the lab on http://localhost:8501
 # make test   lint, types and every test, with a browser found or installed
-# make bench  time it on this machine
+# make bench  time it on this machine: computing, starting, answering a key, a class
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -17,9 +17,12 @@ test: .venv/test browser
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
-bench: .venv/bench
+bench: .venv/bench browser
 	$(BIN)/python -m benchmarks.compute_training --write $(RESULTS)/training.md $(RESULTS)/training.csv
 	$(BIN)/python -m benchmarks.compute_attention --write $(RESULTS)/attention.md $(RESULTS)/attention.csv
+	$(BIN)/python -m benchmarks.cold_start --write $(RESULTS)/cold_start.md $(RESULTS)/cold_start.csv
+	$(BIN)/python -m benchmarks.interaction --write $(RESULTS)/interaction.md $(RESULTS)/interaction.csv
+	$(BIN)/python -m benchmarks.load --write $(RESULTS)/load.md $(RESULTS)/load.csv
 
 browser: .venv/test
 	sh tests/e2e/find_browser.sh $(BIN)/python
