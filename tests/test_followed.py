@@ -53,7 +53,8 @@ def test_a_page_is_drawn_anew_when_work_begins_and_when_it_ends(
 
 
 def test_what_shows_work_leaves_drawing_anew_to_the_one_function():
-    others = {"followed.py", "controls.py"}  # the controls draw anew what they have reset
+    # The controls draw anew what they have reset, the lesson what had waited for a prediction.
+    others = {"followed.py", "controls.py", "lesson.py"}
     rerunning = {path.name for path in PARTS.glob("*.py") if "st.rerun(" in path.read_text()}
     assert rerunning <= others
 
