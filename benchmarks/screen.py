@@ -14,6 +14,7 @@ WORDS = {  # an element's type in the protocol -> where it holds its words
     "heading": "body",
     "text": "body",
     "progress": "text",
+    "html": "body",
 }
 KEPT_RUNS = 2  # how long a large element stays in the cache: Streamlit's maxCachedMessageAge
 
