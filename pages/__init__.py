@@ -8,7 +8,7 @@ from pages.parts.controls import forget_other_pages
 from pages.parts.lesson import begin_page
 from pages.parts.present import enlarge, presenting
 from pages.parts.server import settle
-from pages.parts.show import keep_places
+from pages.parts.show import style_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ def open_page(path: str) -> Page:
     begin_page()
     settle()
     enlarge()
-    keep_places()
+    style_page()
     with st.sidebar:
         for entry in (HOME, *PAGES):
             if entry is first_beyond():

@@ -7,7 +7,7 @@ from core.mask_leak import MASKS, LeakSettings, check_masks, influence, leak, pa
 from core.reported import LEAK_BEFORE_MASKED
 from core.tables import mask_leak as tables
 from pages import close_page, open_page
-from pages.parts.controls import Choice, Slider, draw, keep_at_most
+from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_or_none
 from pages.parts.glossary import glossary
 from pages.parts.lesson import Choose, ask, compare, try_this
 from pages.parts.show import fold, paint_first, show_chart, show_limits, show_source, show_table
@@ -71,7 +71,9 @@ def follow(title: str) -> None:
     with left:
         values = draw(CONTROLS)
         values = keep_at_most(values, CONTROLS, "position", values["n_tokens"] - 1)
-        settings = LeakSettings(**values)
+        settings = settings_or_none(LeakSettings, CONTROLS, values)
+        if settings is None:
+            return
     with right:
         waiting = ask(title, PREDICTION, CONTROLS, values)
     if waiting:

@@ -9,7 +9,7 @@ from core.scaling import scaling
 from core.tables import mechanism as tables
 from pages import close_page, open_page
 from pages.parts import mechanism as parts
-from pages.parts.controls import draw, in_words, keep_at_most, plain
+from pages.parts.controls import draw, keep_at_most, settings_or_none
 from pages.parts.glossary import glossary
 from pages.parts.lesson import ask
 from pages.parts.mechanism_lesson import CONTROLS, LIMITS, PREDICTION
@@ -23,11 +23,8 @@ def follow(title: str) -> None:
     with left:
         values = draw(CONTROLS)
         chosen = {key: value for key, value in values.items() if key != "token"}
-        try:
-            settings = MechanismSettings(**chosen)
-        except ValueError as error:
-            # Not st.stop(): on a first visit it would keep the rest of the page away for good.
-            st.warning(plain(in_words(str(error), CONTROLS)))
+        settings = settings_or_none(MechanismSettings, CONTROLS, chosen)
+        if settings is None:
             return
         result = mechanism(settings)
         values = keep_at_most(values, CONTROLS, "token", len(result.tokens))

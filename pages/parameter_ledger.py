@@ -21,6 +21,8 @@ def follow(title: str) -> None:
     left, right = st.columns([1, 2], gap="large")
     with left:
         values, config = choose_sizes()
+    if config is None:
+        return
     with right:
         waiting = ask(title, PREDICTION, CONTROLS, values)
     if waiting:

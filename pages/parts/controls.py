@@ -233,11 +233,25 @@ def settings_from(
     make: Callable[..., S], controls: Sequence[AnyControl], values: dict[str, Any]
 ) -> S:
     """Make the settings, or say in one sentence what is wrong and end the page's run there."""
+    settings = settings_or_none(make, controls, values)
+    if settings is None:
+        st.stop()
+    return settings
+
+
+def settings_or_none(
+    make: Callable[..., S], controls: Sequence[AnyControl], values: dict[str, Any]
+) -> S | None:
+    """Make the settings, or say in one sentence what is wrong.
+
+    For a fragment: ending the run there would, on a first visit, keep the rest of the page away
+    for good.
+    """
     try:
         return make(**values)
     except ValueError as error:
         st.warning(plain(in_words(str(error), controls)))
-        st.stop()
+        return None
 
 
 def keep_at_most(

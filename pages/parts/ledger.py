@@ -8,7 +8,7 @@ import streamlit as st
 from core.gpt3_article import gpt3
 from core.ledger import BIASES, NORMS, ModelConfig, nearest_kv_heads
 from core.published import published_models
-from pages.parts.controls import Choice, Slider, Switch, draw, set_controls, settings_from
+from pages.parts.controls import Choice, Slider, Switch, draw, set_controls, settings_or_none
 from pages.parts.lesson import Choose
 
 CONTROLS = (
@@ -107,11 +107,11 @@ def cases() -> tuple[tuple[str, dict[str, Any]], ...]:
     )
 
 
-def choose_sizes() -> tuple[dict[str, Any], ModelConfig]:
+def choose_sizes() -> tuple[dict[str, Any], ModelConfig | None]:
     """Draw the controls and, above them, the published model whose sizes they hold, if any.
 
     Returns:
-        What the controls hold, and the model they make.
+        What the controls hold, and the model they make; None, with a sentence, if they make none.
     """
     above = st.container()
     values = draw(CONTROLS)
@@ -122,7 +122,9 @@ def choose_sizes() -> tuple[dict[str, Any], ModelConfig]:
             f"shares one. You chose {values['n_kv_heads']}; {fitting} is used."
         )
     values["n_kv_heads"] = fitting
-    config = settings_from(ModelConfig, CONTROLS, values)
+    config = settings_or_none(ModelConfig, CONTROLS, values)
+    if config is None:
+        return values, None
     with above:
         return values, _draw_start(config)
 

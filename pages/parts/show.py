@@ -84,7 +84,7 @@ def paint_first() -> None:
     time.sleep(PAINTING)
 
 
-def keep_places() -> None:
+def style_page() -> None:
     """Style tables, and keep the room for what `steady` writes: a line is 1.6 letters high."""
     rules = (f"[class*=st-key-lines{n}_]{{min-height:{1.6 * n:.1f}rem}}" for n in (1, 2, 3, 4))
     st.html(f"<style>{''.join(rules)}{STYLE}</style>")
