@@ -7,7 +7,6 @@ system's. A second table says how long the imports take, each in a process of it
 """
 
 import argparse
-import shutil
 import statistics
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from playwright.sync_api import Browser, sync_playwright
 from benchmarks.report import Row, machine, markdown, write
 from benchmarks.server import ROOT, Server
 from benchmarks.timing import load
-from tests.e2e.conftest import ARGUMENTS, BROWSERS, visit
+from tests.e2e.conftest import launch, visit
 
 STAGES = ("The port answers", "The heading stands", "The page is complete", "Its chart is drawn")
 # Each with what the one before has imported already.
@@ -73,8 +72,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, nargs="+", default=[], help=".md or .csv files")
     options = parser.parse_args()
     with sync_playwright() as playwright:
-        found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        browser = launch(playwright)
         times = [start_once(browser) for _ in range(options.repeats)]
     rows: list[Row] = [
         {

@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.one_head import D_K, METHODS, draw, head, memory_apart
 from benchmarks.report import Row, machine, markdown, write
 from benchmarks.timing import Spread, blas, load, measure_in_turns, ratio
+from core.binary_units import MIB
 from core.growth import fitted_exponent
 from core.row_blocks import BLOCK_SIZE
 
@@ -22,7 +23,6 @@ OURS = "row blocks"
 SMALLEST = 256  # tokens
 BLOCK_SIZES = (32, 64, 128, 256, 512)  # query rows
 LONG = 2048  # tokens, from where a method's fixed cost is small against the rest
-MIB = 2**20
 TOLERANCE = 1e-5  # between the methods' outputs, which are about 1
 
 Key = tuple[int, int, str]  # tokens, threads, method

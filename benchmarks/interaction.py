@@ -16,7 +16,6 @@ A second table says how often the training page paints its curve while it trains
 import argparse
 import json
 import re
-import shutil
 import statistics
 import tempfile
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from benchmarks.report import Row, machine, markdown, write
 from benchmarks.server import Server
 from benchmarks.timing import load
-from tests.e2e.conftest import ARGUMENTS, BROWSERS, visit
+from tests.e2e.conftest import launch, visit
 
 WARM_UP = 3  # presses that are not counted
 PAUSE = 700  # milliseconds between presses, in which all of one press's changes come in
@@ -222,8 +221,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         stamps = Path(folder) / "stamps"
         stamps.write_text("")
-        found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        browser = launch(playwright)
         with Server(
             Path(folder) / "log", module="benchmarks.stamped", environment={"STAMPS": str(stamps)}
         ) as server:

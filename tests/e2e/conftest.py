@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "msedge")
@@ -72,6 +72,16 @@ def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None
     raise RuntimeError(f"the server did not answer:\n{log.read_text()}")
 
 
+def launch(playwright: Playwright) -> Browser:
+    """Start a browser from the PATH, or Playwright's own.
+
+    Raises:
+        Error: if there is none.
+    """
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    return playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+
+
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A browser from the PATH, or Playwright's own; skipped without one, except on CI.
@@ -79,10 +89,9 @@ def browser() -> Iterator[Browser]:
     It ends with this package: Playwright keeps an event loop running in the main thread, in which
     later tests could not start their own.
     """
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+            browser = launch(playwright)
         except Error as error:
             reason = f"no browser to test with: {str(error).splitlines()[0]}"
             if os.environ.get("CI"):
