@@ -113,7 +113,6 @@ with right:
     show_table(
         pattern_tables.patterns(),
         key="one_pattern",
-        formats={"Tokens": "localized", "Entries": "localized"},
     )
 
 st.header("The same on a GPU: FlashAttention", anchor=False)

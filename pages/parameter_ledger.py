@@ -109,7 +109,7 @@ st.markdown(
     + published.reconciliation_sentence(reconciliations())
 )
 models = published.reconciliation_table(reconciliations())
-show_table(models, key="reconciliation", formats=published.THOUSANDS)
+show_table(models, key="reconciliation")
 
 st.header("Two rows that contradict themselves", anchor=False)
 rows = gpt3_table()

@@ -7,18 +7,6 @@ from core.ledger import Ledger
 from core.published import Gpt3Row, Reconciliation
 from core.tables.ledger import count_in_words, in_words
 
-THOUSANDS = dict.fromkeys(
-    (
-        "Counted (parameters)",
-        "Published (parameters)",
-        "Difference (parameters)",
-        "Heads × head size (numbers)",
-        "Model width (numbers)",
-    ),
-    "%,d",
-)
-"""How the whole numbers of the reconciliation are written on screen."""
-
 
 def article_table(steps: tuple[Step, ...]) -> pd.DataFrame:
     """Return the article's arithmetic, redone, beside the values it gives."""

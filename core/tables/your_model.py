@@ -65,11 +65,7 @@ def tensor_table(model: Model) -> pd.DataFrame:
     ).astype({"Layers": "Int64"})  # empty outside the layers, without turning to floats
 
 
-TENSOR_FORMATS = {
-    "Parameters": "%,d",
-    "At work on a token (parameters)": "%,d",
-    "Share of all (%)": "%.3f",
-}
+TENSOR_FORMATS = {"Share of all (%)": "%.3f"}
 
 
 def picture_table(model: Model) -> pd.DataFrame:
@@ -168,13 +164,7 @@ def published_table(presets: tuple[Preset, ...]) -> pd.DataFrame:
     return pd.DataFrame([_published_row(preset, preset.model) for preset in presets])
 
 
-PUBLISHED_FORMATS = {
-    "Counted (parameters)": "%,d",
-    "Published (parameters)": "%,d",
-    "Difference (parameters)": "%,d",
-    "Attention (%)": "%.1f",
-    "At work on a token (parameters)": "%,d",
-}
+PUBLISHED_FORMATS = {"Attention (%)": "%.1f"}
 
 
 def _published_row(preset: Preset, model: Model) -> dict[str, object]:

@@ -115,7 +115,8 @@ def show_table(
     Args:
         frame: what the CSV holds: raw numbers, units in the column names.
         key: names the table and the file.
-        formats: a printf or preset number format for a column.
+        formats: a printf or preset number format for a column; whole numbers have their thousands
+            apart without one.
         height: in pixels, for a table that scrolls; all rows are shown when None.
         display: what is shown instead of the frame, where words say it better than a number; as
             a static table that wraps its text, so meant for few rows.
