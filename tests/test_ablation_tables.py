@@ -104,6 +104,8 @@ def test_the_sentences_say_who_solved_the_task(runs):
     assert "99 % reached in every run: learned." in sentence
     assert "its ceiling is 45.3 %" in sentence
     learned, uniform = tables.findings(runs, SETTINGS)
+    assert learned.startswith("**learned.** Taken away: nothing. ")
+    assert uniform.startswith("**uniform.** Taken away: all scores: ")
     assert "2 of 2 runs reached 99 %" in learned
     assert "None of 2 runs reached 99 %" in uniform
 

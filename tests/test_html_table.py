@@ -1,12 +1,12 @@
 """A table of words: every cell as text, whatever is in it."""
 
 import pandas as pd
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.html_table import table_of
-from tests.page_helpers import read_table, word_tables
+from tests.page_helpers import read_table, word_tables, words
 
 
 def drawn(frame: pd.DataFrame, label: str = "a label") -> AppTest:
@@ -33,7 +33,21 @@ def test_it_is_named_can_be_scrolled_by_key_and_has_its_headings_marked():
     assert html.count('<td role="cell" data-column="Sees">all</td>') == 1
 
 
+MARKUP = '<b>x</b> </td> &amp; "y"'
+
+
+@example(MARKUP)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1))
 def test_any_text_is_shown_as_it_is(text):
     frame = pd.DataFrame({text: [text], "another": [text]})
     assert read_table(table_of(frame, label=text)).to_dict("list") == frame.to_dict("list")
+
+
+def test_a_pair_shows_names_and_texts_as_they_are():
+    def page(text):
+        from pages.parts.html_table import show_pair
+
+        show_pair((text, text), below=text)
+
+    app = AppTest.from_function(page, args=(MARKUP,)).run()
+    assert words(app).split("\n")[1:] == [MARKUP] * 3

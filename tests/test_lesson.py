@@ -101,6 +101,7 @@ def test_a_telling_case_works_on_a_projector_too():
 def test_a_link_carries_every_group_of_controls_on_the_page():
     app = opened("word_order", skip=False, n_positions="19", n_seeds="1", n_steps="100")
     # Made when they are opened, one group after the other.
+    assert not any("?" in code.value for code in app.code)
     groups = [button.key for button in app.button if button.label == "Back to the defaults"]
     for group in groups:
         app.session_state[group.replace("reset_", "links_")] = True

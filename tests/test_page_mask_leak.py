@@ -15,6 +15,13 @@ def test_the_table_is_that_of_core_before_and_after_a_slider_moves():
         assert tables.leak_sentence(result) in words(app)
 
 
+def test_it_says_which_outputs_moved_at_the_changed_position_and_after_it():
+    said = "none of the 10 outputs before position 10 moved, and 6 of the 6 from there on."
+    assert said in words(opened("mask_leak"))
+    none = "none of the 10 outputs before position 10 moved, and none of the 6 from there on."
+    assert none in words(opened("mask_leak", size="0.0"))
+
+
 def test_the_article_gives_way_when_the_sequence_is_not_its_own():
     app = opened("mask_leak", n_tokens="20")
     assert set(word_tables(app)[0]["Article"]) == {"another setting"}

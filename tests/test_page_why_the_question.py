@@ -132,6 +132,7 @@ def test_all_changes_are_run_on_demand_and_only_then_compared_with_the_predictio
     app.slider(key="n_steps").set_value(100)
     app = alone(app.slider(key="n_seeds").set_value(2).run())
     assert "What came out" not in words(app)
+    assert "Your prediction meets its result" in words(app)
     assert "question_all" not in app.session_state
     app = settled(press(app, "Run all 9 changes: 18 runs"), "question_all")
     assert not app.exception
@@ -145,6 +146,7 @@ def test_all_changes_are_run_on_demand_and_only_then_compared_with_the_predictio
     ):
         assert frame.to_csv() in shown_tables(app)
     text = words(app)
+    assert "Your prediction meets its result" not in text
     assert "You predicted" in text
     assert "The question looks just like the pair it is looking for" in text
     assert interventions.interventions_sentence(every) in text

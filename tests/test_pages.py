@@ -1,12 +1,16 @@
 """Every page, through Streamlit's own test runner: it opens, and no control can break it."""
 
 import ast
+import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 
 from pages import HOME, PAGES
-from tests.page_helpers import ROOT, opened, word_tables, words, written_by_programs
+from pages.parts import show
+from tests.page_helpers import ROOT, SKIP, opened, press, word_tables, words, written_by_programs
 
 NAMES = [Path(page.path).stem for page in PAGES]
 
@@ -126,3 +130,31 @@ def test_what_is_unfolded_is_written_for_people(name, key):
     app = opened(name, unfold=[key], n_steps="100", n_seeds="1")
     assert any("Backward pass (nats per unit)" in table for table in word_tables(app))
     assert not written_by_programs(app)
+
+
+def test_grids_have_their_thousands_apart_and_a_dash_for_what_is_missing():
+    app = opened("parameter_ledger")
+    grid = next(frame.proto for frame in app.dataframe if "Notes" in frame.value.columns)
+    assert json.loads(grid.columns)["Published (parameters)"]["type_config"]["format"] == "%,d"
+    assert grid.placeholder == "—"
+
+
+@pytest.mark.parametrize(
+    "name", ["mechanism", "mask_leak", "parameter_ledger", "your_model", "scale"]
+)
+def test_the_first_chart_is_sent_before_the_pause_and_the_tables_after_it(name, monkeypatch):
+    app, sent = opened(name, skip=False), []
+    for element in ("vega_lite_chart", "html"):
+        real = getattr(st, element)
+
+        def spy(*args, real=real, element=element, **options):
+            sent.append(element)
+            return real(*args, **options)
+
+        monkeypatch.setattr(st, element, spy)
+    monkeypatch.setattr(show, "time", SimpleNamespace(sleep=lambda _: sent.append("sleep")))
+    press(app, SKIP)
+    assert sent.count("sleep") == 1
+    pause = sent.index("sleep")
+    assert sent[:pause].count("vega_lite_chart") == 1
+    assert "html" in sent[pause:]

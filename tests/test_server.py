@@ -105,11 +105,13 @@ def full_collections() -> int:
     return gc.get_stats()[2]["collections"]
 
 
-def test_the_heap_is_frozen_and_the_next_full_collection_near():
+def test_it_settles_sockets_and_heap_and_the_next_full_collection_is_near():
     heavy = [[] for _ in range(1_000_000)]  # what imports would have left
     settle.clear()
     try:
-        settle()
+        with socket.socket() as listening:
+            settle()
+            assert nodelay(listening)
         assert gc.get_freeze_count() > len(heavy)
         before = full_collections()
         # Survivors of younger collections, far fewer than a quarter of what was frozen.
