@@ -1,5 +1,7 @@
 """Does it scale? More pairs than d_k, longer sequences, more keys: a map, and any cell again."""
 
+from typing import Any
+
 import streamlit as st
 
 from core.charts import scale as charts
@@ -20,9 +22,9 @@ from core.training import train_pieces
 from core.training_run import TrainingRun
 from pages import close_page, open_page
 from pages.parts import scale as parts
-from pages.parts.controls import AnyControl, Choice, Slider, draw, settings_from
+from pages.parts.controls import AnyControl, Choice, Slider, draw, settings_or_none
 from pages.parts.glossary import glossary
-from pages.parts.lesson import Choose, ask, compare, try_this
+from pages.parts.lesson import Choose, ask, compare, seen, try_this
 from pages.parts.series import POLL_SECONDS, followed, start
 from pages.parts.show import fold, paint_first, show_chart, show_limits, show_source, show_table
 
@@ -81,6 +83,75 @@ PREDICTION = Choose(
     ),
 )
 
+CASES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("64 pairs, d_k = 8: eight pairs a number", {"n_pairs": 64, "d_k": 8}),
+    ("One number: why never above 25 %?", {"n_pairs": 4, "d_k": 1}),
+    ("d_k too small, or too few steps?", {"n_pairs": 32, "d_k": 4, "n_steps": 10_000}),
+    ("d_model = 4: is it the embedding?", {"n_pairs": 16, "d_k": 16, "d_model": 4}),
+)
+
+
+def follow(title: str) -> None:
+    """Draw the controls and everything that depends on them."""
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        values = draw(CONTROLS, first=4)
+        training = {control.key: values[control.key] for control in TRAINING}
+        task = settings_or_none(ScaleSettings, CONTROLS, training)
+        if task is None:
+            return
+    with right:
+        waiting = ask(title, PREDICTION, CONTROLS, values)
+    if waiting:
+        return
+    with right:
+        show_cell(task, values, title)
+    show_lines(values)
+
+
+def show_cell(task: ScaleSettings, values: dict[str, Any], title: str) -> None:
+    """Draw the map and the chosen cell, as it was measured and as it is run here."""
+    n_pairs, d_k, keys_per_pair = (values[control.key] for control in CELL)
+    runs = cell_runs(task, n_pairs, d_k, keys_per_pair, values["n_seeds"])
+    if parts.wanted():
+        start(parts.CELL, runs, run_steps)
+    series = followed(parts.CELL, lambda kept: kept.settings == runs)
+    live = series is not None and series.live
+    parts.show_map(values, CONTROLS)
+    paint_first()
+    compare(title, findings.result_sentence(), WHY)
+    st.button(
+        "Run this cell on this server",
+        key="run_cell",
+        on_click=start,
+        args=(parts.CELL, runs, run_steps),
+        width="stretch",
+    )
+    st.fragment(parts.show_cell, run_every=POLL_SECONDS if live else None)(
+        series, runs, polling=live
+    )
+    try_this(CONTROLS, *CASES)
+
+
+def show_lines(values: dict[str, Any]) -> None:
+    """Draw the map as lines."""
+    n_pairs, keys_per_pair = values["n_pairs"], values["keys_per_pair"]
+    st.header("How small may d_k be?", anchor=False)
+    st.markdown(
+        "The same map as lines: one for each number of pairs, yours in colour, its bar from the "
+        "lowest to the highest seed. The table lists the smallest d_k on the map from which on all "
+        "seeds reach 99 %."
+    )
+    show_chart(
+        charts.by_width,
+        tables.by_width(keys_per_pair, n_pairs),
+        key="by_width",
+        says=f"In colour: {n_pairs} pairs of {keys_per_pair * n_pairs} keys.",
+        alt_text="Lines: mean accuracy over d_k for each number of pairs, with chance and the "
+        "ceiling for equal weights.",
+    )
+
+
 page = open_page("pages/scale.py")
 glossary(
     *("key, k, K", "value, v, V", "query, q, Q", "score", "weight", "accuracy", "chance"),
@@ -91,65 +162,12 @@ st.markdown(
     "pairs, 256 keys, and as little as one number in a query. The map was measured beforehand; "
     "click a cell to train it again here."
 )
-
-left, right = st.columns([1, 2], gap="large")
-with left:
-    values = draw(CONTROLS, first=4)
-    n_pairs, d_k, keys_per_pair = (values[control.key] for control in CELL)
-    task = settings_from(
-        ScaleSettings,
-        CONTROLS,
-        {control.key: values[control.key] for control in TRAINING},
-    )
-    runs = cell_runs(task, n_pairs, d_k, keys_per_pair, values["n_seeds"])
-
-with right:
-    waiting = ask(page.title, PREDICTION, CONTROLS, values)
-if waiting:
+# A fragment: the still parts of the page are left alone while a slider moves.
+st.fragment(follow)(page.title)
+if page.title not in seen():
     close_page(page.path)
     st.stop()
 
-if parts.wanted():
-    start(parts.CELL, runs, run_steps)
-series = followed(parts.CELL, lambda kept: kept.settings == runs)
-live = series is not None and series.live
-
-with right:
-    parts.show_map(values, CONTROLS)
-    paint_first()
-    compare(page.title, findings.result_sentence(), WHY)
-    st.button(
-        f"Run this cell: {n_pairs} pairs, d_k = {d_k}",
-        key="run_cell",
-        on_click=start,
-        args=(parts.CELL, runs, run_steps),
-        width="stretch",
-    )
-    st.fragment(parts.show_cell, run_every=POLL_SECONDS if live else None)(
-        series, runs, polling=live
-    )
-try_this(
-    CONTROLS,
-    ("64 pairs, d_k = 8: eight pairs a number", {"n_pairs": 64, "d_k": 8}),
-    ("One number: why never above 25 %?", {"n_pairs": 4, "d_k": 1}),
-    ("d_k too small, or too few steps?", {"n_pairs": 32, "d_k": 4, "n_steps": 10_000}),
-    ("d_model = 4: is it the embedding?", {"n_pairs": 16, "d_k": 16, "d_model": 4}),
-)
-
-st.header("How small may d_k be?", anchor=False)
-st.markdown(
-    "The same map as lines: one for each number of pairs, yours in colour, its bar from the lowest "
-    "to the highest seed. The table lists the smallest d_k on the map from which on all seeds "
-    "reach 99 %."
-)
-show_chart(
-    charts.by_width,
-    tables.by_width(keys_per_pair, n_pairs),
-    key="by_width",
-    says=f"In colour: {n_pairs} pairs of {runs[0].n_keys} keys.",
-    alt_text="Lines: mean accuracy over d_k for each number of pairs, with chance and the ceiling "
-    "for equal weights.",
-)
 smallest = findings.smallest_widths()
 show_table(smallest, key="smallest", display=findings.smallest_widths_in_words(smallest))
 st.markdown("\n".join(f"- {line}" for line in findings.findings()))
@@ -160,7 +178,7 @@ st.markdown(
     "lie evenly on a circle, and each fits itself best. It answers the sequences that the trained "
     "heads of seed 0 were scored on."
 )
-written = parts.written_down(task.n_values, keys_per_pair)
+written = parts.written_down(ScaleSettings().n_values)
 show_table(written, key="written_down", display=findings.written_down_in_words(written))
 st.markdown(findings.written_down_sentence(written))
 
@@ -175,7 +193,7 @@ st.markdown(findings.longer_sentence(longer))
 
 with fold("The map and all shipped runs as tables", key="recall_map") as unfolded:
     if unfolded:
-        show_table(tables.map_grid(keys_per_pair), key="recall_map", height=230)
+        show_table(tables.map_grid(), key="recall_map", height=230)
         show_table(tables.run_list(), key="recall_at_scale", height=300)
 
 st.header("What others measured", anchor=False)

@@ -64,11 +64,15 @@ def test_the_map_can_show_the_weights_instead():
 
 
 def test_the_grid_is_the_map():
-    grid = tables.map_grid(2)
-    assert grid["Pairs"].tolist() == list(PAIRS)
-    cells = tables.map_cells(2, "accuracy", (0, 0)).set_index(["Pairs", "d_k"])
-    assert grid.loc[2, "d_k = 3: accuracy (%)"] == cells.loc[(16, 3), "Accuracy (%)"]
-    assert len(grid.columns) == 2 + len(WIDTHS)
+    grid = tables.map_grid().set_index(["Pairs", "Keys"])
+    assert list(grid.index) == [(n, per_pair * n) for n in PAIRS for per_pair in (2, 4)]
+    for per_pair in (2, 4):
+        cells = tables.map_cells(per_pair, "accuracy", (0, 0)).set_index(["Pairs", "d_k"])
+        assert (
+            grid.loc[(16, per_pair * 16), "d_k = 3: accuracy (%)"]
+            == cells.loc[(16, 3), "Accuracy (%)"]
+        )
+    assert len(grid.columns) == len(WIDTHS)
 
 
 def test_the_smallest_width_is_where_all_wider_ones_are_solved_too():
@@ -199,7 +203,10 @@ def test_the_lines_mark_the_chosen_pairs_alone():
 
 
 def test_the_written_down_table_and_its_sentence_agree():
-    table = findings.written_down(8, 4)
+    table = findings.written_down(8)
+    assert list(zip(table["Pairs"], table["Keys"], strict=True)) == [
+        (n_pairs, n_keys) for n_pairs in PAIRS for n_keys in (2 * n_pairs, 4 * n_pairs)
+    ]
     assert (table["Written down, d_k = 2: accuracy (%)"] == 100).all()
     trained = table["Trained, d_k = 2: accuracy (%)"]
     assert f"from {trained.iloc[0]:.1f} % to {trained.iloc[-1]:.1f} %" in (

@@ -7,7 +7,7 @@ import pandas as pd
 
 from core.ablation import uniform_ceiling
 from core.ablation_scores import add_up
-from core.recall_at_scale import PAIRS, WIDTHS, ScaleSettings
+from core.recall_at_scale import KEYS_PER_PAIR, PAIRS, WIDTHS, ScaleSettings
 from core.recall_map import shipped_cell, shipped_runs
 from core.tables.counts import keep_whole
 
@@ -67,9 +67,9 @@ def map_sentence(keys_per_pair: int, chosen: tuple[int, int]) -> str:
     )
 
 
-def map_grid(keys_per_pair: int) -> pd.DataFrame:
-    """Return the map as it is drawn: a row for the number of pairs, a column for each d_k."""
-    cells = map_cells(keys_per_pair, "accuracy", (0, 0))
+def map_grid() -> pd.DataFrame:
+    """Return the map as it is drawn: a row for pairs and keys, a column for each d_k."""
+    cells = pd.concat([map_cells(per_pair, "accuracy", (0, 0)) for per_pair in KEYS_PER_PAIR])
     grid = cells.pivot_table(index=["Pairs", "Keys"], columns="d_k", values=ACCURACY)
     grid.columns = [f"d_k = {d_k}: accuracy (%)" for d_k in grid.columns]
     return grid.reset_index()

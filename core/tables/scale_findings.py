@@ -1,5 +1,6 @@
 """What the shipped map of recall at scale shows: how small d_k may be, and what sets the edge."""
 
+from itertools import product
 from math import nan
 
 import pandas as pd
@@ -159,14 +160,13 @@ def longer_sentence(table: pd.DataFrame) -> str:
     )
 
 
-def written_down(n_values: int, keys_per_pair: int) -> pd.DataFrame:
+def written_down(n_values: int) -> pd.DataFrame:
     """Return what the written-down head with d_k = 2 scores beside the trained ones."""
     rows = []
-    for n_pairs in PAIRS:
+    for n_pairs, keys_per_pair in product(PAIRS, KEYS_PER_PAIR):
         n_keys = keys_per_pair * n_pairs
         trained = shipped_cell(n_pairs, 2, keys_per_pair)
-        settings = trained[0].settings
-        score = answered_by(circle_head(n_keys, n_values), settings)
+        score = answered_by(circle_head(n_keys, n_values), trained[0].settings)
         rows.append(
             {
                 "Pairs": n_pairs,

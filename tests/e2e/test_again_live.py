@@ -39,7 +39,7 @@ WORK = (
         page="scale",
         link="n_pairs=4&d_k=4&n_steps=3000&n_seeds=2",
         done="2 of 2 runs done",
-        first="Run this cell: 4 pairs, d_k = 4",
+        first="Run this cell on this server",
     ),
     Work(page="recall_training", link="n_steps=3000", done="Training has ended."),
     Work(
