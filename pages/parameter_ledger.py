@@ -11,9 +11,10 @@ from core.tables import ledger as tables
 from core.tables import published
 from pages import close_page, open_page
 from pages.parts.glossary import glossary
+from pages.parts.html_table import steady
 from pages.parts.ledger import CONTROLS, PREDICTION, cases, choose_sizes
 from pages.parts.lesson import ask, compare, seen, try_this
-from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table, steady
+from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
 
 
 def follow(title: str) -> None:
@@ -51,17 +52,9 @@ def show_parts(ledger: Ledger, title: str) -> None:
         published.match_sentence(ledger, reconciliation_of(config), gpt3_row_of(config))
         + " "
         + tables.width_sentence(config),
-        key="match",
         lines=3,
     )
     try_this(CONTROLS, *cases())
-    st.header("GPT-3 as the article counts it", anchor=False)
-    steps = article_steps()
-    show_table(
-        published.article_table(steps),
-        key="gpt3_article",
-        display=published.article_in_words(steps),
-    )
 
 
 def show_lines(ledger: Ledger) -> None:
@@ -94,6 +87,12 @@ st.fragment(follow)(page.title)
 if page.title not in seen():
     close_page(page.path)
     st.stop()
+
+st.header("GPT-3 as the article counts it", anchor=False)
+steps = article_steps()
+show_table(
+    published.article_table(steps), key="gpt3_article", display=published.article_in_words(steps)
+)
 
 st.header("A share of which total?", anchor=False)
 st.markdown(
