@@ -95,6 +95,7 @@ with right:
         memory.memory_points(kept),
         key="kv_memory",
         says=memory.memory_sentence(kept),
+        lines=3,
         alt_text="Memory of the key–value cache against the context, both logarithmic: with a key–"
         "value head for each query head, as chosen, and with one for all. Points: your context.",
     )

@@ -61,6 +61,7 @@ def show_work(shown: parts.Shown, n: int, title: str, *, compressed: bool) -> No
         *costs.work_decades(model, compressed=compressed),
         key="own_work",
         says=f"{crossed} {costs.work_sentence(model, n, compressed=compressed)}",
+        lines=4,
         alt_text="Lines: multiply-adds of one token in attention and in feed-forward against the "
         "context, both axes logarithmic; attention's matrices and looking back also apart. "
         "Upright lines: the chosen context, and the one the model was made for. A point: where "

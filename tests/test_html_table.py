@@ -51,3 +51,14 @@ def test_a_pair_shows_names_and_texts_as_they_are():
 
     app = AppTest.from_function(page, args=(MARKUP,)).run()
     assert words(app).split("\n")[1:] == [MARKUP] * 3
+
+
+def test_a_line_shows_name_and_text_as_they_are_and_keeps_its_room():
+    def page(text):
+        from pages.parts.html_table import steady
+
+        steady(text, name=text, lines=3)
+
+    app = AppTest.from_function(page, args=(MARKUP,)).run()
+    assert "".join(words(app).split("\n")) == f"{MARKUP}: {MARKUP}"
+    assert 'style="--lines: 3"' in app.get("html")[0].proto.body

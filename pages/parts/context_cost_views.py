@@ -86,6 +86,7 @@ def show_times(visit: Visit, *, polling: bool) -> None:
         tables.time_points(visit.snapshot),
         key="times_chart",
         says=tables.time_sentence(visit.snapshot),
+        lines=3,
         alt_text="Time against the number of tokens, both logarithmic: every run by the formula "
         "and by row blocks, lines through the fastest, and a dashed line that grows as n².",
     )

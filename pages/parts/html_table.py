@@ -1,7 +1,7 @@
-"""Words in a table or side by side, as one piece of HTML.
+"""Words in a table, side by side or in a line, as one piece of HTML.
 
 Streamlit's own static table makes a Markdown document of every cell: a page with 300 cells took
-14 ms longer to paint its chart. Here a cell is text and nothing else, whatever a student typed.
+14 ms longer to paint its chart. Here a text is text and nothing else, whatever a student typed.
 """
 
 from html import escape
@@ -32,6 +32,7 @@ STYLE = """
   .lab-table td::before {content: attr(data-column)}
   .lab-table td:empty {display: none}
 }
+.lab-line {margin: 0; line-height: 1.6; min-height: calc(1.6rem * var(--lines))}
 .lab-pair {display: grid; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr));
   gap: 0.6rem 1rem; padding: 1rem; margin-bottom: 0.5rem; border-radius: 0.5rem; line-height: 1.6;
   border: 1px solid color-mix(in srgb, currentColor 22%, transparent)}
@@ -59,6 +60,18 @@ def show_pair(*sides: tuple[str, str], below: str) -> None:
         for name, text in sides
     )
     st.html(f'<div class="lab-pair">{beside}<p class="lab-below">{escape(below)}</p></div>')
+
+
+def steady(text: str, *, name: str = "", lines: int = 2) -> None:
+    """Write a live sentence in a place of fixed height, so that a shorter one moves nothing.
+
+    Args:
+        text: the sentence.
+        name: what it is about, in bold before it.
+        lines: the lines kept for it: as many as its longest takes at 1280 pixels.
+    """
+    about = f"<b>{escape(name)}</b>: " if name else ""
+    st.html(f'<p class="lab-line" style="--lines: {lines}">{about}{escape(text)}</p>')
 
 
 def table_of(frame: pd.DataFrame, *, label: str) -> str:

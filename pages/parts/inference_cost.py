@@ -156,6 +156,7 @@ def show_times(visit: DecodeVisit, *, polling: bool) -> None:
         tables.time_points(visit.settings, snapshot),
         key="decode_times",
         says=tables.time_sentence(snapshot),
+        lines=3,
         alt_text="Time for one output against the tokens so far, both logarithmic: with the whole "
         "head run again, with keys and values made again, with the key–value cache, and with all "
         "tokens at once. Points are runs, lines join the fastest, dashed lines are counted work.",

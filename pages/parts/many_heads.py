@@ -53,6 +53,7 @@ def show_runs(
         tables.run_points(series.runs, settings),
         key="heads_runs",
         says=tables.progress_sentence(series.runs, settings),
+        lines=3,
         alt_text="Points: the share of sequences with both answers right, for every run, a row for "
         "each number of heads, with lines at chance and at the ceiling of one head.",
     )
@@ -115,6 +116,7 @@ def show_circuits(series: HeadsFollowed, n_heads: int, seed: int) -> None:
                 2 * (run.settings.n_keys + run.settings.n_values),
                 key=f"circuits_{head}",
                 says=heads_off.circuits_sentence(run, head),
+                lines=4,
                 alt_text="Heat-maps: one head's QK circuit, a row for each key named first or "
                 "second, above its OV circuit, a row for each value of the first and the second "
                 "answer; a column for each part of a pair.",
@@ -141,6 +143,7 @@ def show_gradients(settings: TwoFactsSettings) -> None:
             points,
             key="heads_differences",
             says=gradcheck.gradient_sentence(check),
+            lines=3,
             alt_text="Points: the relative difference of each sampled parameter, by matrix, with "
             "the article's largest.",
         )

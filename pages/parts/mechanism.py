@@ -12,6 +12,7 @@ from core.lexicon import tokenise
 from core.mechanism import PRESETS, Mechanism, explain_row, moves, preset_moves
 from core.tables import mechanism as tables
 from pages.parts.controls import plain
+from pages.parts.html_table import steady
 from pages.parts.lesson import compare, try_this
 from pages.parts.mechanism_lesson import CASES, CONTROLS, DIAGRAM, STAGES_IN_WORDS, WHY
 from pages.parts.present import shown
@@ -46,7 +47,8 @@ def show_moves(result: Mechanism, index: int, title: str) -> None:
         tables.move_points(turned),
         len(turned),
         key="moves",
-        says=plain(said),
+        says=said,
+        lines=3,
         alt_text="Points: the cosine of the followed word's vector with each direction, before "
         "the head and after it, from −1 to 1.",
     )
@@ -102,7 +104,7 @@ def show_stages(result: Mechanism, index: int) -> None:
             n,
             name="Pattern",
             meaning="softmax of each row, weights that sum to 1",
-            says=plain(tables.looking_sentence(result, index)),
+            says=tables.looking_sentence(result, index),
         )
     with right:
         vectors("V", "X W_V, what is taken from each token", steps.V, dimensions, 2.0)
@@ -154,7 +156,7 @@ def _draw_map(
     meaning: str,
     says: str,
 ) -> None:
-    st.markdown(f"**{name}**: {meaning}")
+    steady(meaning, name=name, lines=1)
     show_chart(
         make,
         frame,

@@ -95,6 +95,7 @@ def show_fresh(visit: Visit, title: str) -> None:
         tables.weights(of_learned, of_uniform, visit.settings),
         key="weights",
         says=tables.weights_sentence(of_learned),
+        lines=3,
         alt_text="Bars: the learned head's mean weight on the matching pair, each other pair and "
         "the question, beside the uniform head's and the article's.",
     )
@@ -183,6 +184,7 @@ def show_gradients(settings: TrainSettings) -> None:
             points,
             key="gradient_differences",
             says=gradcheck.gradient_sentence(check),
+            lines=3,
             alt_text="Points: the relative difference of each sampled parameter, by matrix, with "
             "the article's largest.",
         )

@@ -21,7 +21,7 @@ _CLICKS = "scale_clicks"  # on the map so far
 
 CellSeries = Series[ScaleSettings, ScaleRun]
 
-written_down = st.cache_data(max_entries=8, show_spinner=False)(findings.written_down)
+written_down = st.cache_data(max_entries=1, show_spinner=False)(findings.written_down)
 
 
 def show_map(values: dict[str, Any], controls: tuple[AnyControl, ...]) -> None:
@@ -46,6 +46,7 @@ def show_map(values: dict[str, Any], controls: tuple[AnyControl, ...]) -> None:
         ),
         key=_MAP,
         says=tables.map_sentence(values["keys_per_pair"], chosen),
+        lines=3,
         alt_text="Heat-map: the share of sequences answered right, or whose match has the highest "
         "weight, over d_k and pairs in a sequence. One cell is outlined.",
         on_click=clicked,

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from core.charts.style import spec
-from pages.parts.html_table import STYLE, show_words
+from pages.parts.html_table import STYLE, show_words, steady
 from pages.parts.present import presenting
 
 PAINTING = 0.04  # seconds a browser needs to draw the page's first chart
@@ -22,16 +22,13 @@ _LARGE_TEXT = {"labelFontSize": 17, "titleFontSize": 18}
 _TALLER = 1.3
 
 
-@st.cache_resource(max_entries=200, show_spinner=False)
+# Streamlit's own cache takes 0.2 ms to find a chart again, and a page has up to eleven.
+@lru_cache(maxsize=200)
 def _spec_of(
-    _make: Callable[..., alt.TopLevelMixin],
-    name: str,  # noqa: ARG001 - stands for the function, which cannot be hashed reliably
-    args: tuple[str | float | bool, ...],
-    *,
-    large: bool,
+    make: Callable[..., alt.TopLevelMixin], args: tuple[str | float | bool, ...], *, large: bool
 ) -> dict[str, Any]:
     """Build a chart once for all visits."""
-    specification = spec(_make(*args))
+    specification = spec(make(*args))
     if large:
         for part in ("axis", "legend", "header"):
             specification["config"][part].update(_LARGE_TEXT)
@@ -47,6 +44,7 @@ def show_chart(
     key: str,
     says: str,
     alt_text: str,
+    lines: int = 2,
     on_click: Callable[[], None] | None = None,
 ) -> None:
     """Draw a chart whose specification stays constant while its data change.
@@ -59,20 +57,19 @@ def show_chart(
         says: one live sentence, what the chart shows now. It stands beside the chart because a
             changing title or text alternative would remount it.
         alt_text: the constant text alternative: what is drawn, and on which axes.
+        lines: the lines kept for what it says.
         on_click: called before the next run when the chart's own selection changes; it is then
             found in the session's state under ``key``.
     """
-    name = f"{make.__module__}.{make.__qualname__}"
-    specification = _spec_of(make, name, args, large=presenting())
     st.vega_lite_chart(
         frame,
-        specification,
+        _spec_of(make, args, large=presenting()),
         key=key,
         alt=alt_text,
         width="stretch",
         on_select=on_click or "ignore",
     )
-    steady(says, key=key)
+    steady(says, lines=lines)
 
 
 def paint_first() -> None:
@@ -85,21 +82,8 @@ def paint_first() -> None:
 
 
 def style_page() -> None:
-    """Style tables, and keep the room for what `steady` writes: a line is 1.6 letters high."""
-    rules = (f"[class*=st-key-lines{n}_]{{min-height:{1.6 * n:.1f}rem}}" for n in (1, 2, 3, 4))
-    st.html(f"<style>{''.join(rules)}{STYLE}</style>")
-
-
-def steady(text: str, *, key: str, lines: int = 2) -> None:
-    """Write a live sentence in a place of fixed height, so that a shorter one moves nothing.
-
-    Args:
-        text: the sentence, in Markdown.
-        key: names it on the page.
-        lines: the lines kept for it, 1 to 4: as many as its longest takes at 1280 pixels.
-    """
-    with st.container(key=f"lines{lines}_{key}"):
-        st.markdown(text)
+    """Style what is written as HTML."""
+    st.html(f"<style>{STYLE}</style>")
 
 
 def show_table(
@@ -168,9 +152,10 @@ def fold(label: str, *, key: str) -> Iterator[bool]:
 def show_source(*functions: Callable[..., object]) -> None:
     """Show the source of the functions that computed this page, read from the running program."""
     names = ", ".join(f"{function.__module__}.{function.__qualname__}" for function in functions)
-    with st.expander(f"The code that ran: {names}"):
-        for function in functions:
-            st.code(_source(function), language="python")
+    with fold(f"The code that ran: {names}", key="source") as unfolded:
+        if unfolded:
+            for function in functions:
+                st.code(_source(function), language="python")
 
 
 @lru_cache(maxsize=200)

@@ -162,10 +162,8 @@ def show_parameters(shown: Shown) -> None:
         charts.parameters,
         tables.picture_table(model),
         key="own_parameters",
-        says=plain(
-            f"{tables.total_sentence(shown.name, model)} {tables.active_sentence(model)} "
-            f"{tables.published_sentence(shown.preset, model)}"
-        ),
+        says=f"{tables.total_sentence(shown.name, model)} {tables.active_sentence(model)} "
+        f"{tables.published_sentence(shown.preset, model)}",
         alt_text="Bars: the whole model from 0 to 100 % of its parameters, and below it the "
         "embeddings, attention, feed-forward, and biases and norms, each where it lies in the "
         "whole and cut into its tensors. Experts a token is not sent to are faint.",

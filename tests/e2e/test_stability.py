@@ -17,6 +17,8 @@ SLIDERS = (
     ("mask_leak", "Changed position", "ArrowLeft"),
     ("mechanism", "d_k", "ArrowLeft"),
     ("parameter_ledger", "Layers", "ArrowRight"),
+    ("your_model", "Context (tokens)", "ArrowRight"),
+    ("scale", "d_k (numbers in a query)", "ArrowRight"),
 )
 # Every chart, heading and control: where it is in the page, whatever was scrolled.
 BOXES = """() => {
