@@ -1,6 +1,7 @@
 """The mechanism page shows what core computes, and takes any sentence."""
 
 from dataclasses import replace
+from html import escape
 
 import pandas as pd
 import pytest
@@ -9,7 +10,6 @@ from core.mechanism import PRESETS, MechanismSettings, explain_row, mechanism, m
 from core.scaling import ScalingSettings, scaling
 from core.tables import mechanism as tables
 from core.tables import scaling as scaling_tables
-from pages.parts.controls import plain
 from tests.page_helpers import opened, word_tables, words
 
 TABLES = ("stages", "weighted_values", "scaling")  # what the page folds away
@@ -33,10 +33,11 @@ def shows(app, settings, token):
         tables.moves_sentence(moves(result, token - 1)),
         tables.looking_sentence(result, token - 1),
     ):
-        # Escaped, so that Markdown shows a student's words as typed.
-        assert any(plain(sentence) in element.value for element in app.markdown)
-        if sentence != plain(sentence):
-            assert not any(sentence in element.value for element in app.markdown)
+        # Escaped, so that a student's words are shown as typed.
+        bodies = [element.proto.body for element in app.get("html")]
+        assert any(f">{escape(sentence)}<" in body for body in bodies)
+        if sentence != escape(sentence):
+            assert not any(sentence in body for body in bodies)
     assert tables.row_sentence(row, settings) in words(app)
     assert tables.words_sentence(result) in words(app)
     return True
@@ -163,11 +164,11 @@ def test_the_scaling_experiment_is_that_of_core():
 
 def test_every_stage_has_its_heat_map_and_the_diagram_names_the_missing_matrix():
     app = opened("mechanism", unfold=TABLES)
-    text = words(app)
+    bodies = [element.proto.body for element in app.get("html")]
     for stage in (
         *("X", "Q", "K", "V", "Scores", "Masked scores", "Pattern", "Output", "X + output"),
         "Weight × value",
     ):
-        assert f"**{stage}**" in text
+        assert any(f"<b>{stage}</b>: " in body for body in bodies)
     assert len(app.get("vega_lite_chart")) == 13
-    assert "**Where W_O goes.**" in text
+    assert "**Where W_O goes.**" in words(app)
