@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.server import Server, machine_cpu
+from benchmarks.replicas import Replicas
+from benchmarks.server import machine_cpu
 from benchmarks.students import LostError, Student, page_name
 from pages import PAGES
 
@@ -19,16 +20,16 @@ class Moment:
     """The clock, and the processor time used up to then, all in seconds."""
 
     clock: float
-    server: float
+    server: float  # all of them
     students: float  # this process
     machine: float  # all programs
 
     @staticmethod
-    def now(server: Server) -> "Moment":
+    def now(servers: Replicas) -> "Moment":
         """Read them."""
         return Moment(
             clock=time.perf_counter(),
-            server=server.usage().cpu,
+            server=servers.usage().cpu,
             students=time.process_time(),
             machine=machine_cpu(),
         )
@@ -38,7 +39,7 @@ class Moment:
 class Lesson:
     """What a class has gone through so far."""
 
-    server: Server
+    servers: Replicas
     pages: Sequence[str]  # each student's
     busy: int = 0  # how many of them, the first ones, start one long computation after the other
     seed: int = 0  # fixes what the students do
@@ -49,6 +50,7 @@ class Lesson:
     missed: int = 0  # beats that passed while the answer to the one before was awaited
     long_runs: int = 0  # long computations followed to their end
     late: list[float] = field(default_factory=list)  # s this process woke up later than asked
+    charts: list[float] = field(default_factory=list)  # s until the first chart of a rerun came
     errors: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -64,7 +66,7 @@ class Lesson:
     async def join(self) -> None:
         """Let all of them open their page at once, and go past its first question."""
         self.students = [
-            Student(self.server.address, page, seed=self.seed * 1000 + i)
+            Student(self.servers.address(i), page, seed=self.seed * 1000 + i)
             for i, page in enumerate(self.pages)
         ]
         start = time.perf_counter()
@@ -99,6 +101,7 @@ class Lesson:
     async def _move(self, student: Student) -> None:
         run = await student.move()
         self.reruns[student.page].append(run.seconds)
+        self.charts += [] if run.chart is None else [run.chart]
 
     async def _tweak(self, student: Student, until: float) -> None:
         clock = time.perf_counter
@@ -158,15 +161,20 @@ def places(n: int, busy: Mapping[str, int], light: Sequence[str]) -> list[str]:
     return (first + [light[i % len(light)] for i in range(n)])[:n]
 
 
-async def warm_up(server: Server) -> list[str]:
+async def warm_up(servers: Replicas) -> list[str]:
     """Visit every page and wait for what it starts, so that all is imported and compiled.
 
     Returns:
         The names of the light pages, on which a move starts nothing that goes on by itself.
     """
+    found = [await _light_pages(server.address) for server in servers.servers]
+    return found[0]
+
+
+async def _light_pages(address: str) -> list[str]:
     light = []
     for name in (page_name(page.path) for page in PAGES):
-        async with Student(server.address, name) as student:
+        async with Student(address, name) as student:
             await skip_prediction(student)
             if not student.live:
                 await student.move()

@@ -2,6 +2,7 @@
 
     python -m benchmarks.load --students 1 30 60 100 --seconds 30
     python -m benchmarks.load --students 60 --training 4
+    python -m benchmarks.load --students 60 --training 4 --processes 2
     python -m benchmarks.load --students 60 --waves 10
 
 Each line of the first kind of table has a server of its own, warmed up by a visit to every page.
@@ -10,7 +11,8 @@ ablate or measure: they start the next computation as one ends. With --waves, cl
 comes to one server and goes, and each line says what it holds afterwards.
 
 The students speak from this process and so take processor time of the same machine; it stands
-beside the server's, and beside what other programs took meanwhile.
+beside the server's, and beside what other programs took meanwhile. Of a rerun, 40 ms are the pause
+after its first chart, in which nothing is computed: see `pages.parts.show.paint_first`.
 """
 
 import argparse
@@ -24,8 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.lesson import Lesson, Moment, places, warm_up
+from benchmarks.replicas import Replicas
 from benchmarks.report import Row, machine, markdown, write
-from benchmarks.server import Server
 
 FILES = 8192  # this process holds a socket for every student
 BUSY = {  # what a student is busy with -> its page
@@ -39,30 +41,36 @@ STORED = 128  # visits that Streamlit keeps for two minutes, for students who co
 async def lesson_row(options: argparse.Namespace, students: int) -> tuple[Row, Lesson]:
     """Hold one lesson on a server of its own."""
     busy = {page: getattr(options, name) for name, page in BUSY.items()}
-    with tempfile.TemporaryDirectory() as folder, Server(Path(folder) / "log") as server:
-        light = await warm_up(server)
-        empty = server.usage()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Replicas(Path(folder), options.processes) as servers,
+    ):
+        light = await warm_up(servers)
+        empty = servers.usage()
         pages = places(students, busy, light)
-        lesson = Lesson(server=server, pages=pages, busy=min(sum(busy.values()), students))
+        lesson = Lesson(servers=servers, pages=pages, busy=min(sum(busy.values()), students))
         await lesson.join()
         await asyncio.sleep(1)  # let the pages do what they do once they are drawn
-        full = server.usage()
-        start = Moment.now(server)
+        full = servers.usage()
+        start = Moment.now(servers)
         await lesson.work(options.seconds)
-        end = Moment.now(server)
-        held = server.usage()
+        end = Moment.now(servers)
+        held = servers.usage()
         await lesson.leave()
     seconds = end.clock - start.clock
     used, own = end.server - start.server, end.students - start.students
     reruns = [time for times in lesson.reruns.values() for time in times]
     row: Row = {
         "Students": students,
+        "Processes": options.processes,
         **{name.capitalize(): busy[page] for name, page in BUSY.items()},
         "All joined (s)": lesson.joined,
         "Reruns": len(reruns),
         "p50 (ms)": ms(reruns, 50),
         "p95 (ms)": ms(reruns, 95),
         "Longest (ms)": ms(reruns, 100),
+        "First chart p50 (ms)": ms(lesson.charts, 50),
+        "First chart p95 (ms)": ms(lesson.charts, 95),
         "Beats missed": lesson.missed,
         "Long runs": lesson.long_runs,
         "Live view p95 (ms)": ms(lesson.polls, 95),
@@ -103,18 +111,21 @@ async def wave_rows(options: argparse.Namespace, students: int) -> tuple[list[Ro
     """
     rows: list[Row] = []
     errors: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder, Server(Path(folder) / "log") as server:
-        light = await warm_up(server)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Replicas(Path(folder), options.processes) as servers,
+    ):
+        light = await warm_up(servers)
         for wave in range(options.waves):
             seed = wave if options.fresh else 0
-            lesson = Lesson(server=server, pages=places(students, {}, light), seed=seed)
+            lesson = Lesson(servers=servers, pages=places(students, {}, light), seed=seed)
             await lesson.join()
             for _ in range(3):
                 await lesson.move_once()
-            full = server.usage()
+            full = servers.usage()
             await lesson.leave()
             await asyncio.sleep(1)
-            left = server.usage()
+            left = servers.usage()
             errors += lesson.errors
             rows.append(
                 {
@@ -158,6 +169,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=30.0, help="of work in each lesson")
     for name, page in BUSY.items():
         parser.add_argument(f"--{name}", type=int, default=0, help=f"students busy on {page}")
+    parser.add_argument("--processes", type=int, default=1, help="servers that share the students")
     parser.add_argument("--waves", type=int, default=0, help="classes that come and go")
     parser.add_argument("--fresh", action="store_true", help="new moves in every wave")
     parser.add_argument("--write", type=Path, nargs="+", default=[], help=".md and .csv files")

@@ -16,6 +16,7 @@ WORDS = {  # an element's type in the protocol -> where it holds its words
     "progress": "text",
     "html": "body",
 }
+CHARTS = ("arrow_vega_lite_chart", "vega_lite_chart")  # what a chart is called in the protocol
 KEPT_RUNS = 2  # how long a large element stays in the cache: Streamlit's maxCachedMessageAge
 
 Place = tuple[int, ...]

@@ -18,7 +18,7 @@ from streamlit.runtime.scriptrunner import script_runner
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.web import cli
 
-CHARTS = ("arrow_vega_lite_chart", "vega_lite_chart")  # what a chart is called in the protocol
+from benchmarks.screen import CHARTS
 
 
 class Stamps:

@@ -22,7 +22,7 @@ from streamlit.proto.NewSession_pb2 import NewSession
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from benchmarks.screen import Screen
+from benchmarks.screen import CHARTS, Screen
 from benchmarks.widgets import Value, Widget
 
 PATIENCE = 60.0  # seconds a student waits for an answer
@@ -37,6 +37,7 @@ class Run:
     """One answer of the server, from the question sent to the run's end heard."""
 
     seconds: float
+    chart: float | None  # seconds until its first chart was heard, if it has one
     messages: int
     size: int  # bytes
 
@@ -48,6 +49,7 @@ class _Asked:
     fragment: str  # empty for the whole page
     since: float  # seconds, on the clock of time.perf_counter
     answer: asyncio.Future[Run]
+    chart: float | None = None
     messages: int = 0
     size: int = 0
 
@@ -253,6 +255,8 @@ class Student:
         if self._asked is not None:
             self._asked.messages += 1
             self._asked.size += size
+            if self._asked.chart is None and _holds_chart(message):
+                self._asked.chart = time.perf_counter() - self._asked.since
         if kind in ("delta", "ref_hash"):
             error = self.screen.draw(message)
             if error is not None:
@@ -306,8 +310,13 @@ class Student:
             return
         self._asked = None
         if not asked.answer.done():
-            seconds = time.perf_counter() - asked.since
-            asked.answer.set_result(Run(seconds=seconds, messages=asked.messages, size=asked.size))
+            run = Run(
+                seconds=time.perf_counter() - asked.since,
+                chart=asked.chart,
+                messages=asked.messages,
+                size=asked.size,
+            )
+            asked.answer.set_result(run)
 
     def _poll(self, fragment: str, interval: float) -> None:
         self._stop_polling(fragment)
@@ -328,6 +337,10 @@ class Student:
             task = self._alive.pop(name, None)
             if task is not None:
                 task.cancel()
+
+
+def _holds_chart(message: ForwardMsg) -> bool:
+    return message.delta.new_element.WhichOneof("type") in CHARTS
 
 
 def page_name(path: str) -> str:

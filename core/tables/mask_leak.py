@@ -1,5 +1,7 @@
 """Tables of the mask-leak experiment."""
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -122,7 +124,7 @@ def exactly(value: float) -> str:
     >>> exactly(0.0), exactly(0.00002), exactly(1.5), exactly(float("nan"))
     ('exactly 0', '2.0 × 10⁻⁵', '1.500', 'no token there')
     """
-    if np.isnan(value):
+    if math.isnan(value):
         return "no token there"
     if value == 0:
         return "exactly 0"

@@ -82,7 +82,7 @@ def table_of(frame: pd.DataFrame, *, label: str) -> str:
     """
     names = [escape(str(name)) for name in frame.columns]
     columns = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in names)
-    rows = "".join(_row(names, cells) for cells in frame.itertuples(index=False))
+    rows = "".join(_row(names, cells) for cells in frame.itertuples(index=False, name=None))
     return (
         f'<div class="lab-table" role="region" tabindex="0" aria-label="{escape(label)}">'
         f'<table role="table"><thead role="rowgroup"><tr role="row">{columns}</tr></thead>'
