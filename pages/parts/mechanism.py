@@ -11,7 +11,7 @@ from core.charts import mechanism as charts
 from core.lexicon import tokenise
 from core.mechanism import PRESETS, Mechanism, explain_row, moves, preset_moves
 from core.tables import mechanism as tables
-from pages.parts.controls import plain
+from pages.parts.controls import plain, set_some
 from pages.parts.html_table import steady
 from pages.parts.lesson import compare, try_this
 from pages.parts.mechanism_lesson import CASES, CONTROLS, DIAGRAM, STAGES_IN_WORDS, WHY
@@ -30,12 +30,13 @@ def show_presets() -> None:
 
 def _use(name: str) -> None:
     preset = PRESETS[name]
-    st.session_state.update(
-        sentence=preset.sentence,
-        vectors=preset.vectors,
-        head=preset.head,
-        token=len(tokenise(preset.sentence)),
-    )
+    kept = {
+        "sentence": preset.sentence,
+        "vectors": preset.vectors,
+        "head": preset.head,
+        "token": len(tokenise(preset.sentence)),
+    }
+    set_some(CONTROLS, kept)
 
 
 def show_moves(result: Mechanism, index: int, title: str) -> None:
