@@ -11,15 +11,14 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from core.charts.large import enlarge_words
 from core.charts.style import spec
 from pages.parts.html_table import STYLE, show_words, steady
 from pages.parts.present import presenting
 
 PAINTING = 0.04  # seconds a browser needs to draw the page's first chart
 
-# On a projector: the sizes of Vega's text, and how much taller a chart is drawn.
-_LARGE_TEXT = {"labelFontSize": 17, "titleFontSize": 18}
-_TALLER = 1.3
+_TALLER = 1.3  # how much taller a chart is drawn on a projector
 
 
 # Streamlit's own cache takes 0.2 ms to find a chart again, and a page has up to eleven.
@@ -30,8 +29,7 @@ def _spec_of(
     """Build a chart once for all visits."""
     specification = spec(make(*args))
     if large:
-        for part in ("axis", "legend", "header"):
-            specification["config"][part].update(_LARGE_TEXT)
+        enlarge_words(specification)
         if isinstance(specification.get("height"), int | float):
             specification["height"] *= _TALLER
     return specification
