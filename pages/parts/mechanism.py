@@ -15,7 +15,7 @@ from pages.parts.controls import plain, set_some
 from pages.parts.html_table import steady
 from pages.parts.lesson import compare, try_this
 from pages.parts.mechanism_lesson import CASES, CONTROLS, DIAGRAM, STAGES_IN_WORDS, WHY
-from pages.parts.present import shown
+from pages.parts.present import presenting, shown
 from pages.parts.show import fold, paint_first, show_chart, show_table
 
 
@@ -23,9 +23,13 @@ def show_presets() -> None:
     """Draw one button for each preset; it sets sentence, vectors, head and word to follow."""
     if not shown("sentence"):
         return
-    st.caption("Start from one of these, or type a sentence of your own below.")
-    for at, (column, name) in enumerate(zip(st.columns(len(PRESETS)), PRESETS, strict=True)):
-        column.button(name, key=f"preset_{at}", on_click=_use, args=(name,), width="stretch")
+    if presenting():
+        places = [st.container() for _ in PRESETS]
+    else:
+        st.caption("Start from one of these, or type a sentence of your own below.")
+        places = st.columns(len(PRESETS))
+    for at, (place, name) in enumerate(zip(places, PRESETS, strict=True)):
+        place.button(name, key=f"preset_{at}", on_click=_use, args=(name,), width="stretch")
 
 
 def _use(name: str) -> None:
