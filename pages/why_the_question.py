@@ -11,7 +11,7 @@ from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, Switch, draw, keep_at_most, settings_from
 from pages.parts.glossary import introduce
 from pages.parts.lesson import Choose, ask, try_this
-from pages.parts.present import side_by_side
+from pages.parts.present import presenting, side_by_side
 from pages.parts.series import POLL_SECONDS, REDRAW_SECONDS
 from pages.parts.show import show_limits, show_source
 from pages.parts.why_the_question import (
@@ -142,7 +142,7 @@ with right:
     st.fragment(show_weights, run_every=POLL_SECONDS if runs.live else None)(
         runs, polling=runs.live
     )
-    if runs.every is None:
+    if runs.every is None and not presenting():
         st.markdown(
             "Why does it keep that weight? Your prediction meets its result under “One change at a "
             "time”, further down: the changes are run there when you press the button."
