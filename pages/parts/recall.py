@@ -47,8 +47,6 @@ def show_curve(visit: Visit, axis: str, *, polling: bool) -> None:
             width="stretch",
         )
     run = visit.run
-    for variant, sentence in run.diverged:
-        st.warning(f"{variant.capitalize()}: {sentence}")
     show_chart(
         charts.accuracy_curve,
         tables.curve(run.learned, run.uniform, visit.settings),
@@ -60,6 +58,9 @@ def show_curve(visit: Visit, axis: str, *, polling: bool) -> None:
         alt_text=f"Lines: accuracy on {N_TEST:,} test sequences against the training step, learned "
         "and uniform, with chance, the ceiling without attention, and the article's two figures.",
     )
+    # Below the curve, which would jump down when the run breaks off.
+    for variant, sentence in run.diverged:
+        st.warning(f"{variant.capitalize()}: {sentence}")
     redraw_if_changed(live=visit.live, polling=polling)
 
 

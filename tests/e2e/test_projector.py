@@ -135,6 +135,16 @@ def test_the_main_chart_and_its_sentence_are_seen_whole(browser, server, usual_l
         assert controls(screen) == sorted(link.picked.values())
 
 
+def test_a_run_that_breaks_off_leaves_its_curve_in_view(browser, server):
+    with visit(browser, server, width=WIDTH, height=HEIGHT) as screen:
+        link = "recall_training?present=1&show=learning_rate&optimiser=SGD&learning_rate=10.0"
+        screen.open(link, QUESTIONS["recall_training"])
+        seen = looks(screen.page, "Run again")
+        screen.page.get_by_text("Learned: The loss stopped being a finite number").wait_for()
+        assert {look["chart"][1] for look in seen} == {seen[0]["chart"][1]}
+        assert seen[-1]["says"][3] <= HEIGHT
+
+
 def test_the_page_is_introduced_and_left_by_the_buttons_beside_the_title(browser, server):
     with visit(browser, server, width=WIDTH, height=HEIGHT) as screen:
         screen.open(LINKS["mask_leak"].to("mask_leak"), QUESTIONS["mask_leak"])
