@@ -3,6 +3,7 @@
 import gc
 import pickle
 import socket
+import weakref
 
 import numpy as np
 import pytest
@@ -101,22 +102,30 @@ def test_a_socket_that_is_not_tcp_is_left_alone():
         assert datagrams.type == socket.SOCK_DGRAM
 
 
-def full_collections() -> int:
-    return gc.get_stats()[2]["collections"]
+class Visit:
+    """Refers to itself, so that only a collection finds that it has been left."""
+
+    def __init__(self) -> None:
+        self.itself = self
 
 
-def test_it_settles_sockets_and_heap_and_the_next_full_collection_is_near():
-    heavy = [[] for _ in range(1_000_000)]  # what imports would have left
+def test_it_settles_sockets_and_heap_and_what_visits_leave_is_soon_found():
+    heavy = [[] for _ in range(2_000_000)]  # what imports would have left
     settle.clear()
     try:
         with socket.socket() as listening:
             settle()
             assert nodelay(listening)
         assert gc.get_freeze_count() > len(heavy)
-        before = full_collections()
-        # Survivors of younger collections, far fewer than a quarter of what was frozen.
-        visits = [[] for _ in range(len(heavy) // 10)]
-        assert visits
-        assert full_collections() > before
+        visit = Visit()
+        gone = weakref.ref(visit)
+        gc.collect(0)
+        gc.collect(1)  # it has lasted, and only a full collection looks at it again
+        del visit
+        assert gone() is not None
+        # Survivors of younger collections, fewer than a quarter of what was frozen.
+        others = [[] for _ in range(len(heavy) // 6)]
+        assert others
+        assert gone() is None
     finally:
         gc.unfreeze()
