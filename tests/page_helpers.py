@@ -72,11 +72,11 @@ def settled(app: AppTest, *names: str) -> AppTest:
 
 
 def words(app: AppTest) -> str:
-    """Return all the text on the page as a student reads it, without Markdown's escapes."""
+    """Return all the text on the page as a student reads it: no escapes, no unbroken spaces."""
     kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.title, app.header)
     text = "\n".join(element.value for elements in kinds for element in elements)
     pieces = [piece for body in _html_of(app) for piece in _texts(body)]
-    return "\n".join([text.replace("\\", ""), *pieces])
+    return "\n".join([text.replace("\\", ""), *pieces]).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def word_tables(app: AppTest) -> list[pd.DataFrame]:

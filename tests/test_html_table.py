@@ -62,3 +62,12 @@ def test_a_line_shows_name_and_text_as_they_are_and_keeps_its_room():
     app = AppTest.from_function(page, args=(MARKUP,)).run()
     assert "".join(words(app).split("\n")) == f"{MARKUP}: {MARKUP}"
     assert 'style="--lines: 3"' in app.get("html")[0].proto.body
+
+
+def test_a_percent_sign_stays_with_its_number():
+    def page():
+        from pages.parts.html_table import steady
+
+        steady("Half is 50 %.")
+
+    assert ">Half is 50&nbsp;%.</p>" in AppTest.from_function(page).run().get("html")[0].proto.body

@@ -71,7 +71,8 @@ def steady(text: str, *, name: str = "", lines: int = 2) -> None:
         lines: the lines kept for it: as many as its longest takes at 1280 pixels.
     """
     about = f"<b>{escape(name)}</b>: " if name else ""
-    st.html(f'<p class="lab-line" style="--lines: {lines}">{about}{escape(text)}</p>')
+    unbroken = escape(text).replace(" %", "&nbsp;%")
+    st.html(f'<p class="lab-line" style="--lines: {lines}">{about}{unbroken}</p>')
 
 
 def table_of(frame: pd.DataFrame, *, label: str) -> str:
