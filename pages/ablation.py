@@ -81,14 +81,13 @@ CONTROLS: tuple[AnyControl, ...] = (*TASK[:2], HOW_OFTEN, *WHICH, *TASK[2:])
 MAP = "ablation_map"  # the name of the series that measures cells of the map
 
 PREDICTION = Choose(
-    question="Three keys with random values out of eight, then one of the keys again. W_Q and W_K "
-    "are zero for ever, so every position gets the same weight; the rest is trained. How often is "
-    "the answer right?",
+    question="W_Q and W_K decide where a head looks. Let them keep the random numbers they start "
+    "with and never be trained; everything else is. How often is the answer right in the end?",
     answers=(
-        "1 in 8: it can only guess",
-        "1 in 3: it sees the three values, not whose they are",
-        "Almost half",
-        "Always: everything it needs is in the sequence",
+        "No more often than by blind guessing",
+        "As often as when every position gets the same weight",
+        "More often than that, but far from always",
+        "Always, or nearly: the rest makes up for it",
     ),
 )
 

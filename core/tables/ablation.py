@@ -203,6 +203,23 @@ def uniform_sentence(runs: Sequence[AblationRun], task: TrainSettings) -> str | 
     )
 
 
+def frozen_sentence(runs: Sequence[AblationRun]) -> str | None:
+    """Put random scores that are never trained beside equal ones; None without a run of them."""
+    frozen, uniform = (
+        add_up(run.score for run in runs if run.settings.variant == variant)
+        for variant in ("frozen_scores", "uniform")
+    )
+    if not frozen.total:
+        return None
+    words = (
+        f"W_Q and W_K kept at their random start: {100 * frozen.share:.1f} % of "
+        f"{frozen.total:,} answers right."
+    )
+    if not uniform.total:
+        return words
+    return f"{words} Both at zero, so that all scores are equal: {100 * uniform.share:.1f} %."
+
+
 def findings(runs: Sequence[AblationRun], settings: AblationSettings) -> list[str]:
     """Answer each variant's question as far as its finished runs do, a line each."""
     lines = []
