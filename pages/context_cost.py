@@ -1,4 +1,4 @@
-"""What does a context twice as long cost? Measure one head, with and without its n × n table."""
+"""What does a context twice as long cost? Measure one head, with and without its whole pattern."""
 
 import streamlit as st
 
@@ -30,16 +30,17 @@ PREDICTION = Choose(
     ),
 )
 WHY = (
-    "The table has n × n entries, so twice the tokens are four times the entries. At small sizes "
-    "fixed costs hide this; a table that outgrows the processor's cache can cost more than that."
+    "Every token is compared with every other, a table of n × n scores: twice the tokens are four "
+    "times the entries. At small sizes fixed costs hide this; a table that outgrows the "
+    "processor's cache can cost more than that."
 )
 
 page = open_page("pages/context_cost.py")
 glossary("token", "n", "n²", "d_k", "head", "pattern", "row block", "float32", "MiB, GiB", "seed")
 st.markdown(
-    "Every token looks at every token before it, so the pattern is a table of n × n. One head is "
-    "measured on this server as n doubles, in two ways that give the same output: the formula, "
-    "which makes the table, and row blocks, which never do."
+    "One head is measured on this server as the number of tokens, n, doubles, in two ways that "
+    "give the same output: the formula, which makes the whole pattern and then uses it, and row "
+    "blocks, which make a few of its rows at a time and throw them away."
 )
 left, right = st.columns([1, 2], gap="large")
 with left:

@@ -1,4 +1,4 @@
-"""Why does half the weight stay on the question? Change one thing at a time, and see it move."""
+"""What decides where a trained head looks? Change one thing at a time, and see the weight move."""
 
 from functools import partial
 

@@ -29,7 +29,6 @@ SOLVED = "First checkpoint with every test sequence right (step)"
 
 _ARTICLES_N_STEPS = 3000
 LEARNED_ACCURACY = 0.95  # share right from which a head counts as having learned the task
-EVEN_SPLIT = 0.05  # difference of two weights that still counts as even
 
 
 def curve(
@@ -195,23 +194,20 @@ def looked_sentence(of_learned: Evaluation) -> str:
 
 
 def why_there(of_learned: Evaluation) -> str:
-    """Say why the weight is split as it is, or that this head has not learned the task."""
+    """Say what training makes of the weight, or that this head has not learned the task.
+
+    Why the question gets the share it gets is left to the page that asks for it first.
+    """
     if of_learned.accuracy < LEARNED_ACCURACY:
         return (
             f"With {100 * of_learned.accuracy:.0f} % right answers this head has not learned the "
             "task: where it looks says little."
         )
-    alike = (
-        "The question holds its key alone; the matching pair holds the same key and a value. So "
-        "their scores differ only by what the value adds."
+    return (
+        "The head only hears how wrong its answers are. Another pair's value can spoil one, so "
+        "training takes the weight off the other pairs. The question holds no value: weight on it "
+        "spoils no answer. How much stays there is what “Why the question” looks into."
     )
-    if abs(of_learned.weight_on_match - of_learned.weight_on_question) < EVEN_SPLIT:
-        return (
-            f"{alike} Here that is close to nothing, and softmax splits the weight evenly. The "
-            "question holds no value that could spoil the answer, so little pushes the weight off "
-            "it."
-        )
-    return f"{alike} Here that tips the split."
 
 
 def solved_at(checkpoints: Sequence[Checkpoint]) -> float:

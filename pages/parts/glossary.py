@@ -64,7 +64,7 @@ SYMBOLS = {
     "MiB, GiB": "1,048,576 bytes, and 1,073,741,824 bytes.",
     "float32": "A number stored in 4 bytes.",
     "row block": "A group of query rows computed together and then thrown away.",
-    "n²": "n times n: the number of entries in the pattern.",
+    "n²": "n times n.",
 }
 
 
