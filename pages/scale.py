@@ -159,8 +159,8 @@ glossary(
 )
 st.markdown(
     "The recall task again: pairs of a key and a value, then one of the keys. Now with up to 64 "
-    "pairs, 256 keys, and as little as one number in a query. The map was measured beforehand; "
-    "click a cell to train it again here."
+    "pairs, 256 keys, and as little as one number in a query. The map is a measured series "
+    "that comes with the app; click a cell to train it again here."
 )
 # A fragment: the still parts of the page are left alone while a slider moves.
 st.fragment(follow)(page.title)
@@ -174,7 +174,7 @@ st.markdown("\n".join(f"- {line}" for line in findings.findings()))
 
 st.header("Out of room, or not found?", anchor=False)
 st.markdown(
-    "A head with two numbers in a query, its matrices written down instead of trained: the keys "
+    "A head with two numbers in a query, its matrices written down by hand: the keys "
     "lie evenly on a circle, and each fits itself best. It answers the sequences that the trained "
     "heads of seed 0 were scored on."
 )
@@ -191,7 +191,7 @@ longer = findings.longer_runs()
 show_table(longer, key="longer_runs", display=findings.longer_grid(longer))
 st.markdown(findings.longer_sentence(longer))
 
-with fold("The map and all shipped runs as tables", key="recall_map") as unfolded:
+with fold("The map and all runs of its series as tables", key="recall_map") as unfolded:
     if unfolded:
         show_table(tables.map_grid(), key="recall_map", height=230)
         show_table(tables.run_list(), key="recall_at_scale", height=300)

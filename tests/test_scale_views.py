@@ -102,6 +102,15 @@ def test_a_width_below_one_that_fails_is_not_the_smallest(monkeypatch):
     assert set(words["Pairs ÷ d_k"]) == {"none"}
 
 
+def test_the_result_says_which_head_each_width_is_about():
+    trained, by_hand = findings.result_sentence().split(" Written down by hand instead, ")
+    assert trained.startswith(f"Trained: d_k = {findings.smallest_width(64, 2)} is the smallest ")
+    row = findings.written_down(8).iloc[-2]
+    assert (row["Pairs"], row["Keys"]) == (64, 128)
+    share = f"{row['Written down, d_k = 2: accuracy (%)']:.1f}"
+    assert by_hand == f"a head with d_k = 2 answers {share} %: see further down."
+
+
 def test_the_findings_count_what_the_file_holds():
     growth, crowded, narrow, control = findings.findings()
     assert f"from {findings.smallest_width(4, 2)} to {findings.smallest_width(64, 2)}." in growth
@@ -148,25 +157,25 @@ def test_the_cell_s_table_puts_both_numbers_of_a_seed_beside_each_other():
     table = one_cell.cell_table((*RUNS, replace(RUNS[0], seed=9)), fresh)
     assert table["Seed"].tolist() == [0, 1, 2, 9]
     shipped = 100 * shipped_cell(16, 2, 2)[0].score.share
-    assert table.loc[0, "Shipped: accuracy (%)"] == shipped
+    assert table.loc[0, "Beforehand: accuracy (%)"] == shipped
     assert table.loc[0, "On this server: accuracy (%)"] == pytest.approx(shipped - 0.2)
     assert table["On this server: accuracy (%)"].isna().tolist() == [False, True, True, True]
-    assert table["Shipped: accuracy (%)"].isna().tolist() == [False, False, False, True]
+    assert table["Beforehand: accuracy (%)"].isna().tolist() == [False, False, False, True]
     words = one_cell.cell_table_in_words(table)
-    assert words.loc[3, "Shipped: accuracy (%)"] == "–"
-    assert words.loc[0, "Shipped: accuracy (%)"] == f"{shipped:.2f}"
+    assert words.loc[3, "Beforehand: accuracy (%)"] == "–"
+    assert words.loc[0, "Beforehand: accuracy (%)"] == f"{shipped:.2f}"
 
 
 def test_the_sentence_says_whether_the_shipped_numbers_came_out_again():
     same = [fresh_like(settings) for settings in RUNS]
     assert one_cell.again_sentence(same) == (
-        "3 of 3 runs with the shipped settings gave the shipped accuracy exactly."
+        "3 of 3 runs with the settings of the series gave its accuracy exactly."
     )
     off = one_cell.again_sentence([same[0], fresh_like(RUNS[1], off=30)])
     assert "1 of 2 runs" in off
     assert "the largest difference is 1.50 points" in off
     longer = replace(same[0], settings=replace(RUNS[0], n_steps=6000))
-    assert "not the shipped ones" in one_cell.again_sentence([longer])
+    assert "not measured with these settings" in one_cell.again_sentence([longer])
     assert "not been run" in one_cell.again_sentence([])
 
 
