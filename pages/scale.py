@@ -84,10 +84,10 @@ PREDICTION = Choose(
 )
 
 CASES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("64 pairs, d_k = 8: eight pairs a number", {"n_pairs": 64, "d_k": 8}),
-    ("One number: why never above 25 %?", {"n_pairs": 4, "d_k": 1}),
+    ("64 pairs, d_k = 8: does it still answer?", {"n_pairs": 64, "d_k": 8}),
+    ("A query of one number: what stops it?", {"n_pairs": 4, "d_k": 1}),
     ("d_k too small, or too few steps?", {"n_pairs": 32, "d_k": 4, "n_steps": 10_000}),
-    ("d_model = 4: is it the embedding?", {"n_pairs": 16, "d_k": 16, "d_model": 4}),
+    ("Run it with d_model = 4: how far now?", {"n_pairs": 16, "d_k": 16, "d_model": 4}),
 )
 
 

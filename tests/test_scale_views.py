@@ -57,6 +57,17 @@ def test_the_map_has_every_cell_with_the_means_of_the_file():
     assert cells[cells["Chosen"]][["Pairs", "d_k"]].to_numpy().tolist() == [[16, 4]]
 
 
+def test_the_sentence_answers_for_one_number_and_for_longer_runs():
+    narrow, longer, plain = (tables.map_sentence(2, cell) for cell in ((4, 1), (32, 4), (16, 8)))
+    bound = "so no head passes 1/4 = 25 % on average."
+    assert narrow.endswith(bound)
+    shares = [f"{100 * r.score.share:.1f}" for r in shipped_cell(32, 4, 2, n_steps=10_000)]
+    assert len(shares) == 3
+    assert f" % right (after 10,000 steps: {', '.join(shares)}). The match" in longer
+    assert "10,000" not in plain
+    assert bound not in plain
+
+
 def test_the_map_can_show_the_weights_instead():
     cells = tables.map_cells(4, "match on top", (4, 1))
     assert (cells["Shown"] == cells["Match on top (%)"]).all()
