@@ -160,7 +160,7 @@ with right:
     try_this(
         CONTROLS,
         (
-            "SGD at rate 10: what becomes of the loss?",
+            "SGD at rate 10: does it still learn?",
             {"optimiser": "sgd", "learning_rate": 10.0},
         ),
         ("d_k = 2: enough for eight keys?", {"d_k": 2}),

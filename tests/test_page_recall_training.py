@@ -41,7 +41,8 @@ def test_the_measured_table_is_what_core_computes(app):
     )
     shown = word_tables(app)[0].reset_index(drop=True)
     assert shown.astype(str).equals(expected.astype(str))
-    assert tables.curve_sentence(run.learned, run.uniform, SHORT) in words(app)
+    assert tables.curve_sentence(run.learned, run.uniform, SHORT, run.asked.learned) in words(app)
+    assert tables.ceiling_sentence(SHORT) in words(app)
     assert tables.loss_sentence(run.learned, run.uniform, SHORT) in words(app)
     assert tables.weights_sentence(run.asked.learned) in words(app)
 

@@ -54,10 +54,14 @@ def show_curve(visit: Visit, axis: str, *, polling: bool) -> None:
         visit.settings.n_steps,
         axis,
         key="accuracy_curve",
-        says=tables.curve_sentence(run.learned, run.uniform, visit.settings),
+        says=tables.curve_sentence(
+            run.learned, run.uniform, visit.settings, run.asked.learned if run.asked else None
+        ),
+        lines=3,
         alt_text=f"Lines: accuracy on {N_TEST:,} test sequences against the training step, learned "
         "and uniform, with chance, the ceiling without attention, and the article's two figures.",
     )
+    st.caption(tables.ceiling_sentence(visit.settings))
     redraw_if_changed(live=visit.live, polling=polling)
 
 
