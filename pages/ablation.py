@@ -144,7 +144,7 @@ try_this(
     ("300 steps: which one is late?", {"n_steps": 300}),
     ("Two values: how far does uniform get?", {"n_values": 2}),
     ("d_k = 1: which can still tell eight keys apart?", {"d_k": 1}),
-    ("A start ten times larger: what breaks?", {"init_scale": 1.0}),
+    ("A start ten times larger: which still works?", {"init_scale": 1.0}),
 )
 
 st.header("Why uniform stops where it stops", anchor=False)

@@ -41,6 +41,7 @@ def show_runs(
         tables.run_points(series.runs, settings),
         key="runs",
         says=tables.progress_sentence(series.runs, settings),
+        lines=3,
         alt_text="Points: the accuracy of every run, a row for each variant, with lines at chance "
         "and at the ceiling for even attention.",
     )
