@@ -53,9 +53,9 @@ with left:
     try_this(
         CONTROLS,
         ("16,384: what no longer fits?", {"n_largest": 16384}),
-        ("One row in a block: what is lost?", {"block_size": 1, "n_largest": 2048}),
-        ("A block as tall as the table?", {"block_size": 1024, "n_largest": 1024}),
-        ("Two threads: faster or slower?", {"n_threads": 2}),
+        ("One row in a block: who is faster?", {"block_size": 1, "n_largest": 2048}),
+        ("All rows in a block: who is faster?", {"block_size": 1024, "n_largest": 1024}),
+        ("Two threads: how much faster?", {"n_threads": 2}),
     )
 
 with right:
