@@ -88,7 +88,7 @@ left, right = st.columns([1, 2], gap="large")
 with left:
     cache_values = draw(parts.CACHE_CONTROLS, first=7)
     kept = parts.cache_settings(cache_values)
-    try_this(parts.CACHE_CONTROLS, *parts.CACHE_CASES)
+    try_this(parts.CACHE_CONTROLS, *parts.CACHE_CASES, at="the chart of the cache")
 with right:
     show_chart(
         charts.memory,

@@ -44,6 +44,7 @@ def follow(title: str) -> None:
         + costs.sharing_sentence(shown.model, compressed=compressed)
     )
     parts.show_cache(shown.model, n, values["sequences"], compressed=compressed)
+    try_this(parts.CONTROLS, *parts.CACHE_CASES, at="the chart of the cache", key="cache")
     show_source(
         *(read_config, read_model, FAMILIES[shown.model.model_type]),
         *(token_work, crossing, kept_numbers),
