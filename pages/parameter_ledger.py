@@ -46,6 +46,7 @@ def show_parts(ledger: Ledger, title: str) -> None:
         "embeddings, attention, feed-forward, and biases and norms, each where it lies in the "
         "whole and cut into its matrices.",
     )
+    steady(tables.sharing_sentence(config))
     paint_first()
     compare(title, tables.shares_sentence(ledger), tables.layer_sentence(ledger))
     steady(
