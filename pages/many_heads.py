@@ -56,9 +56,9 @@ try_this(
     CONTROLS,
     ("Two values: how far does one head get?", {"n_values": 2}),
     ("A head four times as wide: any better?", {"d_k": 64}),
-    ("Cross-entropy: why is one head lower?", {"goal": "cross-entropy"}),
+    ("Cross-entropy: is the ceiling still met?", {"goal": "cross-entropy"}),
     (
-        "Two keys, values seen: who breaks out?",
+        "Two keys, values seen: ceiling passed?",
         {"n_keys": 2, "n_pairs": 2, "n_values": 4, "values_in_keys": True},
     ),
 )

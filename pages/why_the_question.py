@@ -150,12 +150,12 @@ with right:
         )
     try_this(
         CONTROLS,
-        ("Left over? Let weights not sum to 1", {"sum_to_one": False}),
-        ("Too little training? 10,000 steps", {"n_steps": 10_000}),
+        ("Weights need not sum to 1: does it go?", {"sum_to_one": False}),
+        ("10,000 steps: does it go?", {"n_steps": 10_000}),
         ("Asking with its own row: what then?", {"question_table": "own to ask"}),
         ("Seen through its own row: what then?", {"question_table": "own to be looked at"}),
-        ("A start three times larger: why less?", {"init_scale": 0.3}),
-        ("The same, centred: what came back?", {"init_scale": 0.3, "centred_start": True}),
+        ("Start three times larger: how much goes?", {"init_scale": 0.3}),
+        ("The same, centred: does it come back?", {"init_scale": 0.3, "centred_start": True}),
     )
 
 st.header("What does the question score with itself?", anchor=False)

@@ -117,6 +117,8 @@ def test_the_result_says_how_one_head_lies_against_its_ceiling():
     assert tables.result_sentence([], TASK) == ""
     seen = tables.result_sentence(RUNS, replace(TASK, values_in_keys=True))
     assert seen.endswith("The scores see the values here, so the ceiling does not bind.")
+    beyond = [*RUNS, made_up(ONE, 2, TOTAL)]
+    assert "met exactly by 1 of 3 runs, passed by 1. Two" in tables.result_sentence(beyond, TASK)
 
 
 def test_a_sampled_result_says_how_far_off_in_standard_errors():
