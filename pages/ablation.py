@@ -103,6 +103,7 @@ glossary(
     "ceiling",
     "standard error",
     "seed",
+    "embedding",
     "d_model",
     "d_k",
     "learning rate",

@@ -25,7 +25,7 @@ page = open_page("pages/many_heads.py")
 glossary(
     *("key, k, K", "value, v, V", "head", "pattern", "weight", "logits", "accuracy", "chance"),
     *("ceiling of one head", "cross-entropy", "fewest errors", "QK circuit", "OV circuit"),
-    *("gradient", "seed", "d_model", "d_k", "learning rate"),
+    *("gradient", "backward pass", "seed", "embedding", "d_model", "d_k", "learning rate"),
 )
 st.markdown(
     "A sequence holds pairs of a key and a value. The question names two of the keys, and both "

@@ -76,8 +76,9 @@ def show_lines(ledger: Ledger) -> None:
 
 page = open_page("pages/parameter_ledger.py")
 glossary(
-    *("parameter", "token", "head", "W_Q, W_K, W_V", "W_O", "d_model", "d_head", "d_ff"),
-    *("feed-forward", "gated feed-forward", "grouped-query attention"),
+    *("parameter", "token", "embedding", "head", "W_Q, W_K, W_V", "W_O", "d_model", "d_head"),
+    *("d_ff", "feed-forward", "gated feed-forward", "grouped-query attention"),
+    "learned positions",
 )
 st.markdown(
     "A model's parameters are the entries of its learned matrices, so its sizes alone say how many "

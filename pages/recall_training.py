@@ -115,6 +115,7 @@ PREDICTION = Choose(
 page = open_page("pages/recall_training.py")
 glossary(
     "token",
+    "embedding",
     "d_model",
     "d_k",
     "W_Q, W_K, W_V",
@@ -127,6 +128,7 @@ glossary(
     "QK circuit",
     "OV circuit",
     "gradient",
+    "backward pass",
     "batch",
     "learning rate",
     "Adam, SGD",

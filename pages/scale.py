@@ -155,7 +155,7 @@ def show_lines(values: dict[str, Any]) -> None:
 page = open_page("pages/scale.py")
 glossary(
     *("key, k, K", "value, v, V", "query, q, Q", "score", "weight", "accuracy", "chance"),
-    *("ceiling", "d_k", "d_model", "seed", "learning rate", "Adam, SGD"),
+    *("ceiling", "d_k", "embedding", "d_model", "seed", "learning rate", "Adam, SGD"),
 )
 st.markdown(
     "The recall task again: pairs of a key and a value, then one of the keys. Now with up to 64 "

@@ -108,6 +108,7 @@ glossary(
     "softmax",
     "sigmoid",
     "weight",
+    "embedding",
     "E_key, E_value",
     "QK circuit",
     "attention sink",

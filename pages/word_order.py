@@ -23,7 +23,8 @@ from pages.parts.show import show_limits, show_source
 page = open_page("pages/word_order.py")
 glossary(
     *("key, k, K", "value, v, V", "query, q, Q", "W_Q, W_K, W_V", "score", "softmax", "weight"),
-    *("position", "accuracy", "chance", "ceiling without positions", "seed", "d_model", "d_k"),
+    *("embedding", "position", "learned positions", "sinusoidal", "RoPE", "ALiBi"),
+    *("accuracy", "chance", "ceiling without positions", "seed", "d_model", "d_k"),
     *("learning rate",),
 )
 st.markdown(

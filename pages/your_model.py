@@ -80,9 +80,9 @@ def show_work(shown: parts.Shown, n: int, title: str, *, compressed: bool) -> No
 
 page = open_page("pages/your_model.py")
 glossary(
-    *("token", "context", "parameter", "multiply-add", "head", "W_Q, W_K, W_V", "W_O", "d_model"),
-    *("feed-forward", "gated feed-forward", "expert", "router", "grouped-query attention"),
-    *("key–value cache", "window", "short vector", "MiB, GiB"),
+    *("token", "embedding", "context", "parameter", "multiply-add", "head", "W_Q, W_K, W_V"),
+    *("W_O", "d_model", "feed-forward", "gated feed-forward", "expert", "router"),
+    *("grouped-query attention", "key–value cache", "window", "short vector", "MiB, GiB"),
 )
 st.markdown(
     "A model's config.json holds its sizes. They alone say, without running anything, where its "
