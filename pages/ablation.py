@@ -58,7 +58,7 @@ TASK = (
     Slider(key="n_keys", label="Different keys", low=2, high=32, default=8),
     Slider(key="n_steps", label="Steps", low=100, high=10_000, default=3000, step=100),
     Slider(key="d_model", label="d_model (numbers in an embedding)", low=1, high=128, default=32),
-    Slider(key="d_k", label="d_k (numbers in a query or key)", low=1, high=128, default=32),
+    Slider(key="d_k", label="d_k (numbers in a query or key vector)", low=1, high=128, default=32),
     Choice(
         key="learning_rate",
         label="Learning rate (no unit)",
@@ -93,8 +93,9 @@ PREDICTION = Choose(
 
 page = open_page("pages/ablation.py")
 glossary(
-    "key, k, K",
-    "value, v, V",
+    "pair, key, value",
+    "key vector, k, K",
+    "value vector, v, V",
     "W_Q, W_K, W_V",
     "score",
     "weight",

@@ -23,9 +23,9 @@ from pages.parts.show import fold, show_chart, show_limits, show_source, show_ta
 page = open_page("pages/inference_cost.py")
 glossary(
     *("token", "n", "head", "d_model", "d_k", "d_head", "W_Q, W_K, W_V", "query, q, Q"),
-    *("key, k, K", "value, v, V", "pattern", "causal mask", "multiply-add", "context"),
-    *("key–value cache", "prefill", "decode", "grouped-query attention", "float32", "MiB, GiB"),
-    "seed",
+    *("key vector, k, K", "value vector, v, V", "pattern", "causal mask", "multiply-add"),
+    *("context", "key–value cache", "prefill", "decode", "grouped-query attention", "float32"),
+    *("MiB, GiB", "seed"),
 )
 st.markdown(
     "A model writes one token at a time, and each needs one more row of the pattern. One head is "

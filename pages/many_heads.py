@@ -23,9 +23,10 @@ from pages.parts.show import fold, show_limits, show_source, show_table
 
 page = open_page("pages/many_heads.py")
 glossary(
-    *("key, k, K", "value, v, V", "head", "pattern", "weight", "logits", "accuracy", "chance"),
-    *("ceiling of one head", "cross-entropy", "fewest errors", "QK circuit", "OV circuit"),
-    *("gradient", "backward pass", "seed", "embedding", "d_model", "d_k", "learning rate"),
+    *("pair, key, value", "key vector, k, K", "value vector, v, V", "head", "pattern", "weight"),
+    *("logits", "accuracy", "chance", "ceiling of one head", "cross-entropy", "fewest errors"),
+    *("QK circuit", "OV circuit", "gradient", "backward pass", "seed", "embedding", "d_model"),
+    *("d_k", "learning rate"),
 )
 st.markdown(
     "A sequence holds pairs of a key and a value. The question names two of the keys, and both "

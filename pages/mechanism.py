@@ -42,9 +42,9 @@ def follow(title: str) -> None:
 
 page = open_page("pages/mechanism.py")
 glossary(
-    *("token", "vector", "x, X", "head", "query, q, Q", "key, k, K", "value, v, V", "q · k"),
-    *("d_k", "√d_k", "score", "causal mask", "−∞", "softmax", "weight", "pattern", "cosine"),
-    *("d_model", "W_Q, W_K, W_V", "W_O", "seed"),
+    *("token", "vector", "x, X", "head", "query, q, Q", "key vector, k, K"),
+    *("value vector, v, V", "q · k", "d_k", "√d_k", "score", "causal mask", "−∞", "softmax"),
+    *("weight", "pattern", "cosine", "d_model", "W_Q, W_K, W_V", "W_O", "seed"),
 )
 st.markdown(
     "A word starts with one fixed vector, the same in every sentence. One attention head lets it "

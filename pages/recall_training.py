@@ -115,6 +115,10 @@ PREDICTION = Choose(
 page = open_page("pages/recall_training.py")
 glossary(
     "token",
+    "pair, key, value",
+    "query, q, Q",
+    "key vector, k, K",
+    "value vector, v, V",
     "embedding",
     "d_model",
     "d_k",
@@ -135,10 +139,11 @@ glossary(
     "seed",
 )
 st.markdown(
-    "A sequence holds key–value pairs, then one of its keys again as the question. The article's "
-    "example is 0:6, 3:0, 4:1 and question 4; it asks for the 1. Nobody tells the head what to ask "
-    "or where to look; it only sees how wrong its answers are. The uniform head is the same model "
-    "with W_Q and W_K held at zero, so it must look everywhere alike."
+    "A sequence holds pairs of a key and a value, then one of its keys again as the question. The "
+    "article's example is 0:6, 3:0, 4:1 and question 4; it asks for the 1. (The key vector and the "
+    "value vector that a head makes of every token are something else.) Nobody tells the head what "
+    "to ask or where to look; it only sees how wrong its answers are. The uniform head is the same "
+    "model with W_Q and W_K held at zero, so it must look everywhere alike."
 )
 
 left, right = st.columns([1, 2], gap="large")

@@ -68,8 +68,8 @@ CONTROLS: tuple[AnyControl, ...] = (
 )
 
 WHY = (
-    "A query has to fit its own key better than the others. It need not be unrelated to them, and "
-    "d_k numbers have room for many more directions than d_k."
+    "A query has to fit its own key's vector better than the others'. The vectors need not be "
+    "unrelated for that, and d_k numbers have room for many more directions than d_k."
 )
 
 PREDICTION = Choose(
@@ -154,8 +154,9 @@ def show_lines(values: dict[str, Any]) -> None:
 
 page = open_page("pages/scale.py")
 glossary(
-    *("key, k, K", "value, v, V", "query, q, Q", "score", "weight", "accuracy", "chance"),
-    *("ceiling", "d_k", "embedding", "d_model", "seed", "learning rate", "Adam, SGD"),
+    *("pair, key, value", "query, q, Q", "key vector, k, K", "value vector, v, V", "score"),
+    *("weight", "accuracy", "chance", "ceiling", "d_k", "embedding", "d_model", "seed"),
+    *("learning rate", "Adam, SGD"),
 )
 st.markdown(
     "The recall task again: pairs of a key and a value, then one of the keys. Now with up to 64 "
@@ -211,8 +212,8 @@ show_limits(
         "At most 64 pairs and 256 keys, where Zoology has thousands of tokens to tell apart.",
         "One optimiser and one learning rate for every cell. A cell below 99 % may need more steps "
         "or another rate: it shows what this training found, not what is possible.",
-        "d_k is also the number of numbers in a value here. With d_k = 1 the values are in each "
-        "other's way, too; “match on top” looks at the keys alone.",
+        "d_k is also the number of numbers in a value vector here. With d_k = 1 the values are in "
+        "each other's way, too; “match on top” looks at the keys alone.",
         "No recurrent model was trained, so the comparison with those is Zoology's, not this "
         "page's.",
         findings.machine_sentence(),

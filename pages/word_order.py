@@ -22,10 +22,10 @@ from pages.parts.show import show_limits, show_source
 
 page = open_page("pages/word_order.py")
 glossary(
-    *("key, k, K", "value, v, V", "query, q, Q", "W_Q, W_K, W_V", "score", "softmax", "weight"),
-    *("embedding", "position", "learned positions", "sinusoidal", "RoPE", "ALiBi"),
-    *("accuracy", "chance", "ceiling without positions", "seed", "d_model", "d_k"),
-    *("learning rate",),
+    *("pair, key, value", "query, q, Q", "key vector, k, K", "value vector, v, V"),
+    *("W_Q, W_K, W_V", "score", "softmax", "weight", "embedding", "position"),
+    *("learned positions", "sinusoidal", "RoPE", "ALiBi", "accuracy", "chance"),
+    *("ceiling without positions", "seed", "d_model", "d_k", "learning rate"),
 )
 st.markdown(
     "A sequence holds pairs of a key and a value, then one of its keys again. That key may stand "

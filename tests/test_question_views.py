@@ -344,7 +344,7 @@ def test_what_counts_as_expected(every, name, match, question, expected):
 
 
 def test_hidden_values_are_expected_to_leave_exactly_nothing(every):
-    hidden = every[interventions.NAMES.index("values hidden from the keys")]
+    hidden = every[interventions.NAMES.index("values hidden from the scores")]
     assert interventions.is_expected(hidden) is True
     assert interventions.is_expected(replace(hidden, gaps=hidden.gaps + 1e-9)) is False
 

@@ -31,9 +31,9 @@ WHAT = {
     "sinusoidal": "A fixed vector of sines and cosines is added to the embedding, each pair of "
     "numbers slower than the one before (Vaswani et al. 2017, section 3.5). Two of these vectors' "
     "dot product depends on the distance alone; the score's does not, as W_Q and W_K come between.",
-    "rotary": "Each pair of numbers of a query and of a key is turned by an angle that grows with "
-    "the position (RoPE, Su et al. 2021). Turned by the same angle, a query and a key keep their "
-    "score: only the difference of the angles is left, and that is the distance.",
+    "rotary": "Each pair of numbers of a query and of a key vector is turned by an angle that "
+    "grows with the position (RoPE, Su et al. 2021). Turned by the same angle, the two vectors "
+    "keep their score: only the difference of the angles is left, and that is the distance.",
     "alibi": "The score loses a fixed amount for each position of distance (Press et al. 2022). It "
     "is not trained, and the same for all words.",
 }
