@@ -66,12 +66,10 @@ try_this(
 
 st.header("Why one head stops there", anchor=False)
 st.markdown(
-    "One of the two named pairs gets at least as much weight as the other. Its value speaks louder "
-    "even in the answer that is not its own, and a linear read-out can put that right for some "
-    "pairs of values only at the expense of others."
+    "\n".join(f"{n}. {step}" for n, step in enumerate(ceilings.proof_steps(task.n_values), start=1))
 )
 st.markdown(ceilings.ceiling_sentence(task.n_values))
-with st.expander("The proof"):
+with st.expander("The whole proof"):
     st.code(core.one_head_ceiling.__doc__, language=None, wrap_lines=True)
 st.markdown(
     "For up to four values, every set of pairs was looked through. A set is free of contradictions "

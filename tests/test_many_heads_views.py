@@ -180,9 +180,16 @@ def test_what_was_scored_is_said():
 
 def test_the_ceiling_is_written_as_a_count():
     assert ceilings.ceiling_sentence(8) == (
-        "Two values out of 8 make 8 × 8 = 64 pairs. At best 8 × 9 ÷ 2 = 36 of them are answered "
+        "Two values out of 8 make 8 × 8 = 64 cases. At best 8 × 9 ÷ 2 = 36 of them are answered "
         "right: 36/64 = 9/16 = 56.25 %."
     )
+    one, two, three = ceilings.proof_steps(8)
+    assert "8 × 8 = 64 cases: in 8 both values are the same; the rest make 28 couples" in one
+    assert two.endswith("8 + 28 = 36.")
+    assert three.endswith("36 of 64 = 9/16 is the most.")
+    one, _, three = ceilings.proof_steps(2)
+    assert "make 1 couple of" in one
+    assert three.endswith("3 of 4 = 3/4 is the most.")
     checks = ceilings.ceiling_checks()
     assert list(checks["Largest share (exact)"]) == list(checks["(V + 1) / 2V (exact)"])
     assert list(checks["Free of contradictions"]) == [
