@@ -20,8 +20,9 @@ from pages.parts.series import Series
 from pages.parts.show import fold, show_chart, show_table
 
 WHY = (
-    "Every order of the same pairs gives the same output, so the head cannot tell which value came "
-    "last. Each of them is right equally often, whatever it answers."
+    "Without positions, every order of the same pairs gives the same output, so the head cannot "
+    "tell which of the key's values came last. Each of them is right equally often, whatever it "
+    "answers."
 )
 
 WHAT = {
