@@ -63,6 +63,7 @@ def show_runs(series: OrderFollowed, settings: OrderSeries, title: str, *, polli
         tables.run_points(series.runs, settings),
         key="order_runs",
         says=tables.progress_sentence(series.runs, settings.train),
+        lines=3,
         alt_text="Points: the accuracy of every run, a row for each scheme of positions, with "
         "lines at chance and at the ceiling without positions.",
     )
