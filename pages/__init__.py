@@ -120,7 +120,7 @@ def open_page(path: str) -> Page:
             if entry is first_beyond():
                 st.caption("Beyond the article")
             st.page_link(entry.path, label=entry.title)
-    if page is not HOME:
+    if page is not HOME and not presenting():
         st.caption(f"{page.title} · experiment {PAGES.index(page) + 1} of {len(PAGES)}")
     st.title(page.question, anchor=False)
     return page

@@ -31,8 +31,9 @@ from pages.parts.controls import (
     keep_at_most,
     settings_from,
 )
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import Choose, ask, try_this
+from pages.parts.present import side_by_side
 from pages.parts.show import fold, show_limits, show_source, show_table
 
 WHICH = tuple(
@@ -92,7 +93,10 @@ PREDICTION = Choose(
 )
 
 page = open_page("pages/ablation.py")
-glossary(
+introduce(
+    "A sequence holds pairs of a key and a value, then one of its keys again. One attention head "
+    "learns to answer with that key's value. Here it is trained with a part taken away, on the "
+    "same sequences and from the same start.",
     "pair, key, value",
     "key vector, k, K",
     "value vector, v, V",
@@ -110,13 +114,8 @@ glossary(
     "learning rate",
     "Adam, SGD",
 )
-st.markdown(
-    "A sequence holds pairs of a key and a value, then one of its keys again. One attention head "
-    "learns to answer with that key's value. Here it is trained with a part taken away, on the "
-    "same sequences and from the same start."
-)
 
-left, right = st.columns([1, 2], gap="large")
+left, right = side_by_side()
 with left:
     values = draw(CONTROLS, first=8)
     values = keep_at_most(values, CONTROLS, "n_pairs", values["n_keys"])

@@ -15,8 +15,9 @@ from pages import close_page, open_page
 from pages.parts.context_cost import POLL_SECONDS, follow, largest_that_fits, memory_cap
 from pages.parts.context_cost_views import CONTROLS, PATTERN_CONTROLS, show_memory, show_times
 from pages.parts.controls import draw, keep_at_most, settings_from
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import Choose, ask, compare, try_this
+from pages.parts.present import side_by_side
 from pages.parts.show import show_chart, show_limits, show_source, show_table
 
 PREDICTION = Choose(
@@ -36,13 +37,22 @@ WHY = (
 )
 
 page = open_page("pages/context_cost.py")
-glossary("token", "n", "n²", "d_k", "head", "pattern", "row block", "float32", "MiB, GiB", "seed")
-st.markdown(
+introduce(
     "One head is measured on this server as the number of tokens, n, doubles, in two ways that "
     "give the same output: the formula, which makes the whole pattern and then uses it, and row "
-    "blocks, which make a few of its rows at a time and throw them away."
+    "blocks, which make a few of its rows at a time and throw them away.",
+    "token",
+    "n",
+    "n²",
+    "d_k",
+    "head",
+    "pattern",
+    "row block",
+    "float32",
+    "MiB, GiB",
+    "seed",
 )
-left, right = st.columns([1, 2], gap="large")
+left, right = side_by_side()
 with left:
     cap_mib, complaint = memory_cap()
     if complaint:
@@ -99,7 +109,7 @@ st.header("All patterns of GPT-3 at once", anchor=False)
 st.markdown(
     "One table for each head in each layer, if a program kept them all. The defaults are GPT-3's."
 )
-left, right = st.columns([1, 2], gap="large")
+left, right = side_by_side()
 with left:
     pattern_values = draw(PATTERN_CONTROLS)
     counted = pattern_memory(settings_from(PatternSettings, PATTERN_CONTROLS, pattern_values))

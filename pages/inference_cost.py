@@ -15,26 +15,25 @@ from core.tables.counts import count_of
 from pages import close_page, open_page
 from pages.parts import inference_cost as parts
 from pages.parts.controls import draw, settings_from
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import ask, compare, try_this
 from pages.parts.measuring import POLL_SECONDS, follow
+from pages.parts.present import side_by_side
 from pages.parts.show import fold, show_chart, show_limits, show_source, show_table
 
 page = open_page("pages/inference_cost.py")
-glossary(
+introduce(
+    "A model writes one token at a time, and each needs one more row of the pattern. One head is "
+    "timed on this server as it writes, in float32: with its keys and values kept, with them made "
+    "again, and with the whole head run again on all n tokens. The fourth line takes n tokens that "
+    "are known already, all at once, and shares the time among them.",
     *("token", "n", "head", "d_model", "d_k", "d_head", "W_Q, W_K, W_V", "query, q, Q"),
     *("key vector, k, K", "value vector, v, V", "pattern", "causal mask", "multiply-add"),
     *("context", "key–value cache", "prefill", "decode", "grouped-query attention", "float32"),
     *("MiB, GiB", "seed"),
 )
-st.markdown(
-    "A model writes one token at a time, and each needs one more row of the pattern. One head is "
-    "timed on this server as it writes, in float32: with its keys and values kept, with them made "
-    "again, and with the whole head run again on all n tokens. The fourth line takes n tokens that "
-    "are known already, all at once, and shares the time among them."
-)
 
-left, right = st.columns([1, 2], gap="large")
+left, right = side_by_side()
 with left:
     values = draw(parts.CONTROLS)
     settings = settings_from(DecodeSettings, parts.CONTROLS, values)
@@ -85,7 +84,7 @@ st.markdown(
     "query heads share one (multi-query attention, Shazeer 2019; grouped-query attention, Ainslie "
     "et al. 2023) divides that. The sliders begin at Llama-2-70B."
 )
-left, right = st.columns([1, 2], gap="large")
+left, right = side_by_side()
 with left:
     cache_values = draw(parts.CACHE_CONTROLS, first=7)
     kept = parts.cache_settings(cache_values)

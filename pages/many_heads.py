@@ -15,26 +15,25 @@ from core.two_facts_settings import TwoFactsSettings
 from pages import close_page, open_page
 from pages.parts import many_heads as parts
 from pages.parts.controls import draw, keep_at_most, settings_from
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import ask, try_this
 from pages.parts.many_heads_controls import CLOSER, CONTROLS, PREDICTION, TASK
+from pages.parts.present import side_by_side
 from pages.parts.series import POLL_SECONDS, REDRAW_SECONDS, follow
 from pages.parts.show import fold, show_limits, show_source, show_table
 
 page = open_page("pages/many_heads.py")
-glossary(
+introduce(
+    "A sequence holds pairs of a key and a value. The question names two of the keys, and both "
+    "values are the answer: first that of the key named first, then that of the other. Both are "
+    "read from one output vector, to which every head adds its own.",
     *("pair, key, value", "key vector, k, K", "value vector, v, V", "head", "pattern", "weight"),
     *("logits", "accuracy", "chance", "ceiling of one head", "cross-entropy", "fewest errors"),
     *("QK circuit", "OV circuit", "gradient", "backward pass", "seed", "embedding", "d_model"),
     *("d_k", "learning rate"),
 )
-st.markdown(
-    "A sequence holds pairs of a key and a value. The question names two of the keys, and both "
-    "values are the answer: first that of the key named first, then that of the other. Both are "
-    "read from one output vector, to which every head adds its own."
-)
 
-left, right = st.columns([1, 2], gap="large")
+left, right = side_by_side()
 with left:
     values = draw(CONTROLS)
     values = keep_at_most(values, CONTROLS, "n_pairs", values["n_keys"])
@@ -90,7 +89,7 @@ st.markdown(
     "One trained run, its heads switched off one by one: a head that is off adds nothing, and "
     "nothing is trained again. Which heads carry which answer?"
 )
-closer, shown = st.columns([1, 2], gap="large")
+closer, shown = side_by_side()
 with closer:
     chosen = draw(CLOSER)
     chosen = keep_at_most(chosen, CLOSER, "run", settings.n_seeds)

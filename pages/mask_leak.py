@@ -8,9 +8,10 @@ from core.reported import LEAK_BEFORE_MASKED
 from core.tables import mask_leak as tables
 from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_or_none
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.html_table import steady
 from pages.parts.lesson import Choose, ask, compare, try_this
+from pages.parts.present import side_by_side
 from pages.parts.show import fold, paint_first, show_chart, show_limits, show_source, show_table
 
 CONTROLS = (
@@ -68,7 +69,7 @@ PREDICTION = Choose(
 
 def follow(title: str) -> None:
     """Draw the controls and everything that depends on them."""
-    left, right = st.columns([1, 2], gap="large")
+    left, right = side_by_side()
     with left:
         values = draw(CONTROLS)
         values = keep_at_most(values, CONTROLS, "position", values["n_tokens"] - 1)
@@ -149,11 +150,19 @@ def show_broken(settings: LeakSettings) -> None:
 
 
 page = open_page("pages/mask_leak.py")
-glossary("token", "vector", "causal mask", "−∞", "softmax", "weight", "d_model", "d_k", "seed")
-st.markdown(
+introduce(
     "A language model is trained to guess, at each place in a text, what comes next. A place that "
     "could look ahead would read the answer. The causal mask forbids it. Here you change one "
-    "token's vector and measure how far every output moves."
+    "token's vector and measure how far every output moves.",
+    "token",
+    "vector",
+    "causal mask",
+    "−∞",
+    "softmax",
+    "weight",
+    "d_model",
+    "d_k",
+    "seed",
 )
 # A fragment: the still parts of the page are left alone while a slider moves.
 st.fragment(follow)(page.title)

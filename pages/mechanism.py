@@ -10,16 +10,17 @@ from core.tables import mechanism as tables
 from pages import close_page, open_page
 from pages.parts import mechanism as parts
 from pages.parts.controls import draw, keep_at_most, settings_or_none
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import ask
 from pages.parts.mechanism_lesson import CONTROLS, LIMITS, PREDICTION
+from pages.parts.present import presenting, side_by_side
 from pages.parts.scaling import show_scaling
 from pages.parts.show import show_limits, show_source, show_table
 
 
 def follow(title: str) -> None:
     """Draw the controls and everything that depends on them."""
-    left, right = st.columns([1, 2], gap="large")
+    left, right = side_by_side()
     with left:
         values = draw(CONTROLS)
         chosen = {key: value for key, value in values.items() if key != "token"}
@@ -29,6 +30,8 @@ def follow(title: str) -> None:
         result = mechanism(settings)
         values = keep_at_most(values, CONTROLS, "token", len(result.tokens))
         st.caption(tables.words_sentence(result))
+        if presenting():
+            parts.show_presets()
     with right:
         waiting = ask(title, PREDICTION, CONTROLS, values)
     if waiting:
@@ -41,17 +44,16 @@ def follow(title: str) -> None:
 
 
 page = open_page("pages/mechanism.py")
-glossary(
+introduce(
+    "A word starts with one fixed vector, the same in every sentence. One attention head lets it "
+    "look at its neighbours and adds what it finds. The word vectors here are made by hand, with "
+    "16 named dimensions, so that you can read what changes.",
     *("token", "vector", "x, X", "head", "query, q, Q", "key vector, k, K"),
     *("value vector, v, V", "q · k", "d_k", "√d_k", "score", "causal mask", "−∞", "softmax"),
     *("weight", "pattern", "cosine", "d_model", "W_Q, W_K, W_V", "W_O", "seed"),
 )
-st.markdown(
-    "A word starts with one fixed vector, the same in every sentence. One attention head lets it "
-    "look at its neighbours and adds what it finds. The word vectors here are made by hand, with "
-    "16 named dimensions, so that you can read what changes."
-)
-parts.show_presets()
+if not presenting():
+    parts.show_presets()
 # Two fragments: a slider of one leaves the other, and all the still parts of the page, alone.
 st.fragment(follow)(page.title)
 st.fragment(show_scaling)()

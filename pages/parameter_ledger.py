@@ -10,16 +10,17 @@ from core.published import gpt3_row_of, gpt3_table, reconciliation_of, reconcili
 from core.tables import ledger as tables
 from core.tables import published
 from pages import close_page, open_page
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.html_table import steady
 from pages.parts.ledger import CONTROLS, PREDICTION, cases, choose_sizes
 from pages.parts.lesson import ask, compare, seen, try_this
+from pages.parts.present import side_by_side
 from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
 
 
 def follow(title: str) -> None:
     """Draw the controls and everything that depends on them."""
-    left, right = st.columns([1, 2], gap="large")
+    left, right = side_by_side()
     with left:
         values, config = choose_sizes()
     if config is None:
@@ -75,14 +76,12 @@ def show_lines(ledger: Ledger) -> None:
 
 
 page = open_page("pages/parameter_ledger.py")
-glossary(
+introduce(
+    "A model's parameters are the entries of its learned matrices, so its sizes alone say how many "
+    "there are and where they sit. Begin with GPT-3, then choose another model, or move any size.",
     *("parameter", "token", "embedding", "head", "W_Q, W_K, W_V", "W_O", "d_model", "d_head"),
     *("d_ff", "feed-forward", "gated feed-forward", "grouped-query attention"),
     "learned positions",
-)
-st.markdown(
-    "A model's parameters are the entries of its learned matrices, so its sizes alone say how many "
-    "there are and where they sit. Begin with GPT-3, then choose another model, or move any size."
 )
 # A fragment: the still parts of the page are left alone while a slider moves.
 st.fragment(follow)(page.title)

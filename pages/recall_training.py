@@ -8,8 +8,9 @@ from core.training import TrainSettings, train_pieces
 from core.training_run import TrainingRun
 from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, Text, draw, keep_at_most, settings_from
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import Choose, ask, try_this
+from pages.parts.present import side_by_side
 from pages.parts.recall import (
     AXES,
     show_answer,
@@ -113,7 +114,12 @@ PREDICTION = Choose(
 )
 
 page = open_page("pages/recall_training.py")
-glossary(
+introduce(
+    "A sequence holds pairs of a key and a value, then one of its keys again as the question. The "
+    "article's example is 0:6, 3:0, 4:1 and question 4; it asks for the 1. (The key vector and the "
+    "value vector that a head makes of every token are something else.) Nobody tells the head what "
+    "to ask or where to look; it only sees how wrong its answers are. The uniform head is the same "
+    "model with W_Q and W_K held at zero, so it must look everywhere alike.",
     "token",
     "pair, key, value",
     "query, q, Q",
@@ -138,15 +144,8 @@ glossary(
     "Adam, SGD",
     "seed",
 )
-st.markdown(
-    "A sequence holds pairs of a key and a value, then one of its keys again as the question. The "
-    "article's example is 0:6, 3:0, 4:1 and question 4; it asks for the 1. (The key vector and the "
-    "value vector that a head makes of every token are something else.) Nobody tells the head what "
-    "to ask or where to look; it only sees how wrong its answers are. The uniform head is the same "
-    "model with W_Q and W_K held at zero, so it must look everywhere alike."
-)
 
-left, right = st.columns([1, 2], gap="large")
+left, right = side_by_side()
 with left:
     values = draw(CONTROLS)
     values = keep_at_most(values, CONTROLS, "n_pairs", values["n_keys"])

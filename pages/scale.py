@@ -23,8 +23,9 @@ from core.training_run import TrainingRun
 from pages import close_page, open_page
 from pages.parts import scale as parts
 from pages.parts.controls import AnyControl, Choice, Slider, draw, settings_or_none
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import Choose, ask, compare, seen, try_this
+from pages.parts.present import side_by_side
 from pages.parts.series import POLL_SECONDS, followed, start
 from pages.parts.show import fold, paint_first, show_chart, show_limits, show_source, show_table
 
@@ -93,7 +94,7 @@ CASES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 def follow(title: str) -> None:
     """Draw the controls and everything that depends on them."""
-    left, right = st.columns([1, 2], gap="large")
+    left, right = side_by_side()
     with left:
         values = draw(CONTROLS, first=4)
         training = {control.key: values[control.key] for control in TRAINING}
@@ -153,15 +154,13 @@ def show_lines(values: dict[str, Any]) -> None:
 
 
 page = open_page("pages/scale.py")
-glossary(
+introduce(
+    "The recall task again: pairs of a key and a value, then one of the keys. Now with up to 64 "
+    "pairs, 256 keys, and as little as one number in a query. The map is a measured series "
+    "that comes with the app; click a cell to train it again here.",
     *("pair, key, value", "query, q, Q", "key vector, k, K", "value vector, v, V", "score"),
     *("weight", "accuracy", "chance", "ceiling", "d_k", "embedding", "d_model", "seed"),
     *("learning rate", "Adam, SGD"),
-)
-st.markdown(
-    "The recall task again: pairs of a key and a value, then one of the keys. Now with up to 64 "
-    "pairs, 256 keys, and as little as one number in a query. The map is a measured series "
-    "that comes with the app; click a cell to train it again here."
 )
 # A fragment: the still parts of the page are left alone while a slider moves.
 st.fragment(follow)(page.title)

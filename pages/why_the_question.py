@@ -9,8 +9,9 @@ from core.question_runs import INTERVENTIONS, score_run
 from core.reported import SINK_KEPT, SINK_SOFTMAX
 from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, Switch, draw, keep_at_most, settings_from
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import Choose, ask, try_this
+from pages.parts.present import presenting, side_by_side
 from pages.parts.series import POLL_SECONDS, REDRAW_SECONDS
 from pages.parts.show import show_limits, show_source
 from pages.parts.why_the_question import (
@@ -98,7 +99,10 @@ PREDICTION = Choose(
 )
 
 page = open_page("pages/why_the_question.py")
-glossary(
+introduce(
+    "The article's head answers every question and still keeps about 47 % of the weight on the "
+    "question. It leaves open why. Change the model, train it anew, and see what takes the weight "
+    "away.",
     "query, q, Q",
     "q · k",
     "√d_k",
@@ -120,13 +124,8 @@ glossary(
     "d_k",
     "learning rate",
 )
-st.markdown(
-    "The article's head answers every question and still keeps about 47 % of the weight on the "
-    "question. It leaves open why. Change the model, train it anew, and see what takes the weight "
-    "away."
-)
 
-left, right = st.columns([1, 2], gap="large")
+left, right = side_by_side()
 with left:
     values = draw(CONTROLS, first=7)
     values = keep_at_most(values, CONTROLS, "n_pairs", values["n_keys"])
@@ -145,7 +144,7 @@ with right:
     st.fragment(show_weights, run_every=POLL_SECONDS if runs.live else None)(
         runs, polling=runs.live
     )
-    if runs.every is None:
+    if runs.every is None and not presenting():
         st.markdown(
             "Why does it keep that weight? Your prediction meets its result under “One change at a "
             "time”, further down: the changes are run there when you press the button."

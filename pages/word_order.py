@@ -15,25 +15,24 @@ from pages import close_page, open_page
 from pages.parts import word_order as parts
 from pages.parts import word_order_controls as choices
 from pages.parts.controls import draw, settings_from
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import ask, try_this
+from pages.parts.present import side_by_side
 from pages.parts.series import POLL_SECONDS, REDRAW_SECONDS, follow, followed, start
 from pages.parts.show import show_limits, show_source
 
 page = open_page("pages/word_order.py")
-glossary(
+introduce(
+    "A sequence holds pairs of a key and a value, then one of its keys again. That key may stand "
+    "there several times, and its last value counts. One attention head is trained on this without "
+    "positions, and with four ways to tell it where a pair stands.",
     *("pair, key, value", "query, q, Q", "key vector, k, K", "value vector, v, V"),
     *("W_Q, W_K, W_V", "score", "softmax", "weight", "embedding", "position"),
     *("learned positions", "sinusoidal", "RoPE", "ALiBi", "accuracy", "chance"),
     *("ceiling without positions", "seed", "d_model", "d_k", "learning rate"),
 )
-st.markdown(
-    "A sequence holds pairs of a key and a value, then one of its keys again. That key may stand "
-    "there several times, and its last value counts. One attention head is trained on this without "
-    "positions, and with four ways to tell it where a pair stands."
-)
 
-left, right = st.columns([1, 2], gap="large")
+left, right = side_by_side()
 with left:
     values = draw(choices.CONTROLS)
     task = settings_from(
@@ -66,7 +65,7 @@ st.markdown(
     "A head with random weights sees one sequence in two orders. Without positions each pair takes "
     "its weight along; what is left is the rounding of sums in another order."
 )
-one, two = st.columns([1, 2], gap="large")
+one, two = side_by_side()
 with one:
     chosen = draw(choices.ORDERS)
 with two:
@@ -81,7 +80,7 @@ st.markdown(
     "A head with random weights again. The same word stands at every position, so whatever differs "
     "between two scores is where it stands."
 )
-drawing, picture = st.columns([1, 2], gap="large")
+drawing, picture = side_by_side()
 with drawing:
     drawn = draw(choices.PICTURES)
     scheme = drawn["drawn_scheme"]

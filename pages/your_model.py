@@ -12,14 +12,15 @@ from core.token_cost import crossing, kept_numbers, token_work
 from pages import close_page, open_page
 from pages.parts import your_model as parts
 from pages.parts.controls import draw, plain
-from pages.parts.glossary import glossary
+from pages.parts.glossary import introduce
 from pages.parts.lesson import ask, compare, seen, try_this
+from pages.parts.present import side_by_side
 from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
 
 
 def follow(title: str) -> None:
     """Draw the controls and everything that depends on them."""
-    left, right = st.columns([1, 2], gap="large")
+    left, right = side_by_side()
     with left:
         parts.draw_box()
         values = draw(parts.CONTROLS)
@@ -79,15 +80,13 @@ def show_work(shown: parts.Shown, n: int, title: str, *, compressed: bool) -> No
 
 
 page = open_page("pages/your_model.py")
-glossary(
+introduce(
+    "A model's config.json holds its sizes. They alone say, without running anything, where its "
+    "parameters are, what it keeps of every token, and what the next token costs. Take a published "
+    "model, or bring a file of your own.",
     *("token", "embedding", "context", "parameter", "multiply-add", "head", "W_Q, W_K, W_V"),
     *("W_O", "d_model", "feed-forward", "gated feed-forward", "expert", "router"),
     *("grouped-query attention", "key–value cache", "window", "short vector", "MiB, GiB"),
-)
-st.markdown(
-    "A model's config.json holds its sizes. They alone say, without running anything, where its "
-    "parameters are, what it keeps of every token, and what the next token costs. Take a published "
-    "model, or bring a file of your own."
 )
 
 # A fragment: the still parts of the page are left alone while a slider moves.

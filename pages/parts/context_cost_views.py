@@ -7,6 +7,7 @@ from core.tables import context_cost as tables
 from pages.parts.context_cost import SIZES, Visit
 from pages.parts.controls import Choice, Slider
 from pages.parts.followed import redraw_if_changed
+from pages.parts.present import STATUS
 from pages.parts.show import fold, show_chart, show_table
 
 CONTROLS = (
@@ -85,6 +86,7 @@ def show_times(visit: Visit, *, polling: bool) -> None:
         charts.time,
         tables.time_points(visit.snapshot),
         key="times_chart",
+        above=STATUS,
         says=tables.time_sentence(visit.snapshot),
         lines=3,
         alt_text="Time against the number of tokens, both logarithmic: every run by the formula "

@@ -207,8 +207,15 @@ def draw(controls: Sequence[AnyControl], first: int = 6) -> dict[str, Any]:
 
 def set_controls(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
     """Set every control before the next run: those without a value to their defaults."""
+    set_some(controls, {control.key: control.default for control in controls} | values)
+
+
+def set_some(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
+    """Set the controls that have a value before the next run, and leave the others as they are."""
     for control in controls:
-        value = values.get(control.key, control.default)
+        if control.key not in values:
+            continue
+        value = values[control.key]
         st.session_state[control.key] = value
         if not shown(control.key):
             # Streamlit writes to the link only what a control on the page holds.

@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from pages.parts.present import presenting
+
 SYMBOLS = {
     "token": "A piece of text, here one word. Each token has one vector.",
     "vector": "A list of numbers that stands for a token.",
@@ -83,11 +85,26 @@ SYMBOLS = {
 }
 
 
-def glossary(*symbols: str) -> None:
-    """Draw a button that opens what these symbols mean.
+def introduce(text: str, *symbols: str) -> None:
+    """Draw a button that opens what the page's symbols mean, and a few sentences of introduction.
+
+    On a projector the teacher introduces the page: both are in the button, at the page's edge.
+
+    Args:
+        text: the sentences, in Markdown.
+        *symbols: in the order in which they are explained.
 
     Raises:
         KeyError: if a symbol has no entry in `SYMBOLS`.
     """
+    meanings = "\n".join(f"- **{symbol}** {SYMBOLS[symbol]}" for symbol in symbols)
+    if presenting():
+        with (
+            st.container(key="about"),
+            st.popover("What this page is about", icon=":material/help:"),
+        ):
+            st.markdown(f"{text}\n\n{meanings}")
+        return
     with st.popover("What the symbols mean", icon=":material/help:"):
-        st.markdown("\n".join(f"- **{symbol}** {SYMBOLS[symbol]}" for symbol in symbols))
+        st.markdown(meanings)
+    st.markdown(text)

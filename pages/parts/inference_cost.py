@@ -16,6 +16,7 @@ from pages.parts.controls import Choice, Slider, settings_from
 from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import Choose
 from pages.parts.measuring import Visit
+from pages.parts.present import STATUS
 from pages.parts.show import fold, show_chart, show_table
 
 DecodeVisit: TypeAlias = Visit[DecodeSettings, DecodeSnapshot]
@@ -155,6 +156,7 @@ def show_times(visit: DecodeVisit, *, polling: bool) -> None:
         charts.time,
         tables.time_points(visit.settings, snapshot),
         key="decode_times",
+        above=STATUS,
         says=tables.time_sentence(snapshot),
         lines=3,
         alt_text="Time for one output against the tokens so far, both logarithmic: with the whole "

@@ -10,6 +10,7 @@ from core.ledger import BIASES, NORMS, ModelConfig, nearest_kv_heads
 from core.published import published_models
 from pages.parts.controls import Choice, Slider, Switch, draw, set_controls, settings_or_none
 from pages.parts.lesson import Choose
+from pages.parts.present import shown
 
 CONTROLS = (
     Slider(key="n_layers", label="Layers", low=1, high=128, default=96),
@@ -134,6 +135,9 @@ def _draw_start(config: ModelConfig) -> ModelConfig:
     starts = _starts()
     names = {_nameless(start): name for name, start in starts.items()}
     name = names.get(_nameless(config))
+    named = replace(config, model=name or config.model)
+    if not shown("start"):
+        return named
     st.session_state["start"] = name
     st.selectbox(
         "Start from a published model",
@@ -143,7 +147,7 @@ def _draw_start(config: ModelConfig) -> ModelConfig:
         placeholder="Your own sizes",
         on_change=_take_sizes,
     )
-    return replace(config, model=name or config.model)
+    return named
 
 
 def _take_sizes() -> None:

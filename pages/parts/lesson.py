@@ -103,12 +103,16 @@ def compare(page: str, result: str, why: str) -> None:
     """Show the prediction beside the result, with one sentence on why; neither is marked.
 
     The result of the first look is what is kept and shown: the prediction was made for it. What
-    other settings give is for the chart's own sentence to say.
+    other settings give is for the chart's own sentence to say. On a projector nobody was asked, and
+    only the reason is written.
     """
     entry = _entries()[page]
     if entry.result is None:
         entry = replace(entry, result=result, why=why)
         _keep(entry)
+    if presenting():
+        st.markdown(plain(why))
+        return
     show_pair(
         ("You predicted", entry.predicted or "Nothing: you went straight to the result."),
         ("What came out when you first looked", entry.result or result),

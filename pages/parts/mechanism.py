@@ -11,11 +11,11 @@ from core.charts import mechanism as charts
 from core.lexicon import tokenise
 from core.mechanism import PRESETS, Mechanism, explain_row, moves, preset_moves
 from core.tables import mechanism as tables
-from pages.parts.controls import plain
+from pages.parts.controls import plain, set_some
 from pages.parts.html_table import steady
 from pages.parts.lesson import compare, try_this
 from pages.parts.mechanism_lesson import CASES, CONTROLS, DIAGRAM, STAGES_IN_WORDS, WHY
-from pages.parts.present import shown
+from pages.parts.present import presenting, shown
 from pages.parts.show import fold, paint_first, show_chart, show_table
 
 
@@ -23,19 +23,24 @@ def show_presets() -> None:
     """Draw one button for each preset; it sets sentence, vectors, head and word to follow."""
     if not shown("sentence"):
         return
-    st.caption("Start from one of these, or type a sentence of your own below.")
-    for at, (column, name) in enumerate(zip(st.columns(len(PRESETS)), PRESETS, strict=True)):
-        column.button(name, key=f"preset_{at}", on_click=_use, args=(name,), width="stretch")
+    if presenting():
+        places = [st.container() for _ in PRESETS]
+    else:
+        st.caption("Start from one of these, or type a sentence of your own below.")
+        places = st.columns(len(PRESETS))
+    for at, (place, name) in enumerate(zip(places, PRESETS, strict=True)):
+        place.button(name, key=f"preset_{at}", on_click=_use, args=(name,), width="stretch")
 
 
 def _use(name: str) -> None:
     preset = PRESETS[name]
-    st.session_state.update(
-        sentence=preset.sentence,
-        vectors=preset.vectors,
-        head=preset.head,
-        token=len(tokenise(preset.sentence)),
-    )
+    kept = {
+        "sentence": preset.sentence,
+        "vectors": preset.vectors,
+        "head": preset.head,
+        "token": len(tokenise(preset.sentence)),
+    }
+    set_some(CONTROLS, kept)
 
 
 def show_moves(result: Mechanism, index: int, title: str) -> None:

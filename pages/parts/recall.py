@@ -16,6 +16,7 @@ from core.training import N_TEST, TrainSettings
 from pages.parts.controls import Text, draw, in_words, plain
 from pages.parts.followed import redraw_if_changed
 from pages.parts.lesson import compare
+from pages.parts.present import STATUS, side_by_side
 from pages.parts.show import fold, show_chart, show_table
 from pages.parts.training import Visit
 from pages.parts.training_ask import read_pairs, read_question
@@ -46,14 +47,13 @@ def show_curve(visit: Visit, axis: str, *, polling: bool) -> None:
             width="stretch",
         )
     run = visit.run
-    for variant, sentence in run.diverged:
-        st.warning(f"{variant.capitalize()}: {sentence}")
     show_chart(
         charts.accuracy_curve,
         tables.curve(run.learned, run.uniform, visit.settings),
         visit.settings.n_steps,
         axis,
         key="accuracy_curve",
+        above=STATUS,
         says=tables.curve_sentence(
             run.learned, run.uniform, visit.settings, run.asked.learned if run.asked else None
         ),
@@ -61,6 +61,9 @@ def show_curve(visit: Visit, axis: str, *, polling: bool) -> None:
         alt_text=f"Lines: accuracy on {N_TEST:,} test sequences against the training step, learned "
         "and uniform, with chance, the ceiling without attention, and the article's two figures.",
     )
+    # Below the curve, which would jump down when the run breaks off.
+    for variant, sentence in run.diverged:
+        st.warning(f"{variant.capitalize()}: {sentence}")
     st.caption(tables.ceiling_sentence(visit.settings))
     redraw_if_changed(live=visit.live, polling=polling)
 
@@ -126,7 +129,7 @@ def show_circuits(visit: Visit) -> None:
 def show_answer(visit: Visit, controls: tuple[Text, ...]) -> None:
     """Let the student set the pairs and the question, and show what the trained head says."""
     settings, result = visit.settings, visit.run.learned_result
-    boxes, reply_side = st.columns([1, 2], gap="large")
+    boxes, reply_side = side_by_side()
     with boxes:
         st.markdown(
             f"Keys run from 0 to {settings.n_keys - 1}, values from 0 to {settings.n_values - 1}. "

@@ -9,7 +9,7 @@ from core.recall_at_scale import ScaleRun, ScaleSettings
 from core.tables import scale as tables
 from core.tables import scale_cell as one_cell
 from core.tables import scale_findings as findings
-from pages.parts.controls import AnyControl
+from pages.parts.controls import AnyControl, set_some
 from pages.parts.followed import redraw_if_changed
 from pages.parts.series import Series
 from pages.parts.show import show_chart, show_table
@@ -34,7 +34,7 @@ def show_map(values: dict[str, Any], controls: tuple[AnyControl, ...]) -> None:
             return
         n_pairs, d_k = int(picked[0]["Pairs"]), int(picked[0]["d_k"])
         if n_pairs in options["n_pairs"] and d_k in options["d_k"]:
-            st.session_state["n_pairs"], st.session_state["d_k"] = n_pairs, d_k
+            set_some(controls, {"n_pairs": n_pairs, "d_k": d_k})
             st.session_state[_WANTED] = True
             st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1
 

@@ -6,6 +6,7 @@ from core.charts import scaling as charts
 from core.scaling import Scaling, ScalingSettings, scaling
 from core.tables import scaling as tables
 from pages.parts.controls import Slider, draw
+from pages.parts.present import side_by_side
 from pages.parts.show import fold, show_chart, show_table
 
 CONTROLS = (
@@ -30,7 +31,7 @@ def show_scaling() -> None:
         "A dot product of two random vectors is a sum of d_k products, so it spreads by √d_k. The "
         "softmax of such scores ends up on one token, whatever the words are."
     )
-    left, right = st.columns([1, 2], gap="large")
+    left, right = side_by_side()
     with left:
         values = draw(CONTROLS)
     drawn = scaling_of(ScalingSettings(n_tokens=values["n_keys"], seed=values["draw_seed"]))

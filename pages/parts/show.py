@@ -11,29 +11,29 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from core.charts.large import enlarge_words
 from core.charts.style import spec
 from pages.parts.html_table import STYLE, show_words, steady
-from pages.parts.present import presenting
+from pages.parts.present import chart_height, presenting
 
 PAINTING = 0.04  # seconds a browser needs to draw the page's first chart
-
-# On a projector: the sizes of Vega's text, and how much taller a chart is drawn.
-_LARGE_TEXT = {"labelFontSize": 17, "titleFontSize": 18}
-_TALLER = 1.3
 
 
 # Streamlit's own cache takes 0.2 ms to find a chart again, and a page has up to eleven.
 @lru_cache(maxsize=200)
 def _spec_of(
-    make: Callable[..., alt.TopLevelMixin], args: tuple[str | float | bool, ...], *, large: bool
+    make: Callable[..., alt.TopLevelMixin],
+    args: tuple[str | float | bool, ...],
+    *,
+    large: bool,
+    above: float,
 ) -> dict[str, Any]:
     """Build a chart once for all visits."""
     specification = spec(make(*args))
     if large:
-        for part in ("axis", "legend", "header"):
-            specification["config"][part].update(_LARGE_TEXT)
+        enlarge_words(specification)
         if isinstance(specification.get("height"), int | float):
-            specification["height"] *= _TALLER
+            specification["height"] = chart_height(specification["height"], above)
     return specification
 
 
@@ -46,6 +46,7 @@ def show_chart(
     alt_text: str,
     lines: int = 2,
     on_click: Callable[[], None] | None = None,
+    above: float = 0,
 ) -> None:
     """Draw a chart whose specification stays constant while its data change.
 
@@ -60,10 +61,12 @@ def show_chart(
         lines: the lines kept for what it says.
         on_click: called before the next run when the chart's own selection changes; it is then
             found in the session's state under ``key``.
+        above: in pixels, what stands between it and the title: on a projector it is as much less
+            tall.
     """
     st.vega_lite_chart(
         frame,
-        _spec_of(make, args, large=presenting()),
+        _spec_of(make, args, large=presenting(), above=above),
         key=key,
         alt=alt_text,
         width="stretch",
