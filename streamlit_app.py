@@ -7,9 +7,14 @@ from pages.parts.lesson import collected, seen
 
 open_page(HOME.path)
 st.markdown(
-    "Experiments on one attention head, six of them from the article *How an LLM Works, Part 6: "
-    "Attention, With Q, K and V Learned From Scratch*. Move a slider and the real computation "
-    "runs again, in NumPy, beside what the article reported. Each page asks you to guess first."
+    "Experiments on one attention head; the first six follow an article. Move a slider and the "
+    "real computation runs again, in NumPy, beside what the article reported. Each page asks you "
+    "to guess first."
+)
+st.markdown(
+    "The article is *Attention, With Q, K and V Learned From Scratch*, part 6 of the series *How "
+    "an LLM Works*. Its text names no author and gives no address; the matching video, it says, is "
+    "3Blue1Brown's chapter on attention."
 )
 met = seen()
 for number, page in enumerate(PAGES, start=1):

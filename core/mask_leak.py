@@ -62,6 +62,7 @@ class Leak:
     settings: LeakSettings
     masked: Floats  # (n,) with the correct causal mask; exactly 0 before the position
     unmasked: Floats  # (n,) without any mask
+    chosen: Floats  # (n,) with the mask of the settings
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,7 +77,7 @@ class MaskCheck:
 
 
 def leak(settings: LeakSettings) -> Leak:
-    """Change one token and measure how far each output moves, with the mask and without.
+    """Change one token and measure how far each output moves: masked, unmasked, as chosen.
 
     >>> leak(LeakSettings(n_tokens=3, position=1)).masked[0]
     np.float64(0.0)
@@ -86,6 +87,7 @@ def leak(settings: LeakSettings) -> Leak:
         settings=settings,
         masked=_changes(settings, "correct", draws),
         unmasked=_changes(settings, "none", draws),
+        chosen=_changes(settings, settings.mask, draws),
     )
 
 

@@ -47,7 +47,7 @@ INTERVENTIONS = (
     ),
     Intervention(name="own table to ask with", changes={"question_table": "own to ask"}),
     Intervention(name="may not look at itself", changes={"looks_at_itself": False}),
-    Intervention(name="values hidden from the keys", changes={"values_hidden": True}),
+    Intervention(name="values hidden from the scores", changes={"values_hidden": True}),
     Intervention(name="start three times larger", changes={"init_scale": LARGE_START}),
     Intervention(
         name="the same, centred", changes={"init_scale": LARGE_START, "centred_start": True}

@@ -61,7 +61,7 @@ PAGES = (
     Page(
         path="pages/why_the_question.py",
         title="Why the question",
-        question="Why does half the weight stay on the question?",
+        question="What decides where a trained head looks?",
         beyond=True,
     ),
     Page(

@@ -59,7 +59,7 @@ TASK = (
     Slider(key="n_keys", label="Different keys", low=2, high=32, default=8),
     Slider(key="n_steps", label="Steps", low=100, high=10_000, default=3000, step=100),
     Slider(key="d_model", label="d_model (numbers in an embedding)", low=1, high=128, default=32),
-    Slider(key="d_k", label="d_k (numbers in a query or key)", low=1, high=128, default=32),
+    Slider(key="d_k", label="d_k (numbers in a query or key vector)", low=1, high=128, default=32),
     Choice(
         key="learning_rate",
         label="Learning rate (no unit)",
@@ -82,14 +82,13 @@ CONTROLS: tuple[AnyControl, ...] = (*TASK[:2], HOW_OFTEN, *WHICH, *TASK[2:])
 MAP = "ablation_map"  # the name of the series that measures cells of the map
 
 PREDICTION = Choose(
-    question="Three keys with random values out of eight, then one of the keys again. W_Q and W_K "
-    "are zero for ever, so every position gets the same weight; the rest is trained. How often is "
-    "the answer right?",
+    question="W_Q and W_K decide where a head looks. Let them keep the random numbers they start "
+    "with and never be trained; everything else is. How often is the answer right in the end?",
     answers=(
-        "1 in 8: it can only guess",
-        "1 in 3: it sees the three values, not whose they are",
-        "Almost half",
-        "Always: everything it needs is in the sequence",
+        "No more often than by blind guessing",
+        "As often as when every position gets the same weight",
+        "More often than that, but far from always",
+        "Always, or nearly: the rest makes up for it",
     ),
 )
 
@@ -98,8 +97,9 @@ introduce(
     "A sequence holds pairs of a key and a value, then one of its keys again. One attention head "
     "learns to answer with that key's value. Here it is trained with a part taken away, on the "
     "same sequences and from the same start.",
-    "key, k, K",
-    "value, v, V",
+    "pair, key, value",
+    "key vector, k, K",
+    "value vector, v, V",
     "W_Q, W_K, W_V",
     "score",
     "weight",
@@ -108,6 +108,7 @@ introduce(
     "ceiling",
     "standard error",
     "seed",
+    "embedding",
     "d_model",
     "d_k",
     "learning rate",
@@ -144,7 +145,7 @@ try_this(
     ("300 steps: which one is late?", {"n_steps": 300}),
     ("Two values: how far does uniform get?", {"n_values": 2}),
     ("d_k = 1: which can still tell eight keys apart?", {"d_k": 1}),
-    ("A start ten times larger: what breaks?", {"init_scale": 1.0}),
+    ("A start ten times larger: which still works?", {"init_scale": 1.0}),
 )
 
 st.header("Why uniform stops where it stops", anchor=False)

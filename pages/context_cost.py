@@ -1,4 +1,4 @@
-"""What does a context twice as long cost? Measure one head, with and without its n × n table."""
+"""What does a context twice as long cost? Measure one head, with and without its whole pattern."""
 
 import streamlit as st
 
@@ -31,15 +31,16 @@ PREDICTION = Choose(
     ),
 )
 WHY = (
-    "The table has n × n entries, so twice the tokens are four times the entries. At small sizes "
-    "fixed costs hide this; a table that outgrows the processor's cache can cost more than that."
+    "Every token is compared with every other, a table of n × n scores: twice the tokens are four "
+    "times the entries. At small sizes fixed costs hide this; a table that outgrows the "
+    "processor's cache can cost more than that."
 )
 
 page = open_page("pages/context_cost.py")
 introduce(
-    "Every token looks at every token before it, so the pattern is a table of n × n. One head is "
-    "measured on this server as n doubles, in two ways that give the same output: the formula, "
-    "which makes the table, and row blocks, which never do.",
+    "One head is measured on this server as the number of tokens, n, doubles, in two ways that "
+    "give the same output: the formula, which makes the whole pattern and then uses it, and row "
+    "blocks, which make a few of its rows at a time and throw them away.",
     "token",
     "n",
     "n²",
@@ -62,9 +63,9 @@ with left:
     try_this(
         CONTROLS,
         ("16,384: what no longer fits?", {"n_largest": 16384}),
-        ("One row in a block: what is lost?", {"block_size": 1, "n_largest": 2048}),
-        ("A block as tall as the table?", {"block_size": 1024, "n_largest": 1024}),
-        ("Two threads: faster or slower?", {"n_threads": 2}),
+        ("One row in a block: who is faster?", {"block_size": 1, "n_largest": 2048}),
+        ("All rows in a block: who is faster?", {"block_size": 1024, "n_largest": 1024}),
+        ("Two threads: how much faster?", {"n_threads": 2}),
     )
 
 with right:

@@ -28,8 +28,9 @@ introduce(
     "again, and with the whole head run again on all n tokens. The fourth line takes n tokens that "
     "are known already, all at once, and shares the time among them.",
     *("token", "n", "head", "d_model", "d_k", "d_head", "W_Q, W_K, W_V", "query, q, Q"),
-    *("key, k, K", "value, v, V", "pattern", "causal mask", "multiply-add", "context"),
-    *("key–value cache", "grouped-query attention", "float32", "MiB, GiB", "seed"),
+    *("key vector, k, K", "value vector, v, V", "pattern", "causal mask", "multiply-add"),
+    *("context", "key–value cache", "prefill", "decode", "grouped-query attention", "float32"),
+    *("MiB, GiB", "seed"),
 )
 
 left, right = side_by_side()
@@ -87,7 +88,7 @@ left, right = side_by_side()
 with left:
     cache_values = draw(parts.CACHE_CONTROLS, first=7)
     kept = parts.cache_settings(cache_values)
-    try_this(parts.CACHE_CONTROLS, *parts.CACHE_CASES)
+    try_this(parts.CACHE_CONTROLS, *parts.CACHE_CASES, at="the chart of the cache")
 with right:
     show_chart(
         charts.memory,

@@ -27,9 +27,10 @@ introduce(
     "A sequence holds pairs of a key and a value. The question names two of the keys, and both "
     "values are the answer: first that of the key named first, then that of the other. Both are "
     "read from one output vector, to which every head adds its own.",
-    *("key, k, K", "value, v, V", "head", "pattern", "weight", "logits", "accuracy", "chance"),
-    *("ceiling of one head", "cross-entropy", "fewest errors", "QK circuit", "OV circuit"),
-    *("gradient", "seed", "d_model", "d_k", "learning rate"),
+    *("pair, key, value", "key vector, k, K", "value vector, v, V", "head", "pattern", "weight"),
+    *("logits", "accuracy", "chance", "ceiling of one head", "cross-entropy", "fewest errors"),
+    *("QK circuit", "OV circuit", "gradient", "backward pass", "seed", "embedding", "d_model"),
+    *("d_k", "learning rate"),
 )
 
 left, right = side_by_side()
@@ -55,21 +56,19 @@ try_this(
     CONTROLS,
     ("Two values: how far does one head get?", {"n_values": 2}),
     ("A head four times as wide: any better?", {"d_k": 64}),
-    ("Cross-entropy: why is one head lower?", {"goal": "cross-entropy"}),
+    ("Cross-entropy: is the ceiling still met?", {"goal": "cross-entropy"}),
     (
-        "Two keys, values seen: who breaks out?",
+        "Two keys, values seen: ceiling passed?",
         {"n_keys": 2, "n_pairs": 2, "n_values": 4, "values_in_keys": True},
     ),
 )
 
 st.header("Why one head stops there", anchor=False)
 st.markdown(
-    "One of the two named pairs gets at least as much weight as the other. Its value speaks louder "
-    "even in the answer that is not its own, and a linear read-out can put that right for some "
-    "pairs of values only at the expense of others."
+    "\n".join(f"{n}. {step}" for n, step in enumerate(ceilings.proof_steps(task.n_values), start=1))
 )
 st.markdown(ceilings.ceiling_sentence(task.n_values))
-with st.expander("The proof"):
+with st.expander("The whole proof"):
     st.code(core.one_head_ceiling.__doc__, language=None, wrap_lines=True)
 st.markdown(
     "For up to four values, every set of pairs was looked through. A set is free of contradictions "

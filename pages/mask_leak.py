@@ -9,6 +9,7 @@ from core.tables import mask_leak as tables
 from pages import close_page, open_page
 from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_or_none
 from pages.parts.glossary import introduce
+from pages.parts.html_table import steady
 from pages.parts.lesson import Choose, ask, compare, try_this
 from pages.parts.present import side_by_side
 from pages.parts.show import fold, paint_first, show_chart, show_limits, show_source, show_table
@@ -50,8 +51,8 @@ CONTROLS = (
 )
 
 WHY = (
-    "Each output is a weighted sum of the values of tokens up to its own position. A later "
-    "token has weight exactly 0 in it, so nothing that token holds can arrive."
+    "With the mask, each output is a weighted sum of the values of tokens up to its own position. "
+    "A later token has weight exactly 0 in it, so nothing that token holds can arrive."
 )
 
 PREDICTION = Choose(
@@ -97,6 +98,9 @@ def show_leak(settings: LeakSettings, title: str) -> None:
         alt_text="Points: the largest change of each output against its position, with the causal "
         "mask and without one. A dashed line marks the changed position.",
     )
+    chosen = tables.chosen_sentence(result)
+    if chosen:
+        steady(chosen)
     paint_first()
     compare(title, tables.leak_sentence(result), WHY)
     show_table(summary, key="mask_leak", display=tables.leak_summary_in_words(summary))
@@ -150,7 +154,15 @@ introduce(
     "A language model is trained to guess, at each place in a text, what comes next. A place that "
     "could look ahead would read the answer. The causal mask forbids it. Here you change one "
     "token's vector and measure how far every output moves.",
-    *("token", "vector", "causal mask", "−∞", "softmax", "weight", "d_model", "d_k", "seed"),
+    "token",
+    "vector",
+    "causal mask",
+    "−∞",
+    "softmax",
+    "weight",
+    "d_model",
+    "d_k",
+    "seed",
 )
 # A fragment: the still parts of the page are left alone while a slider moves.
 st.fragment(follow)(page.title)

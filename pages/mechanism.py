@@ -48,9 +48,9 @@ introduce(
     "A word starts with one fixed vector, the same in every sentence. One attention head lets it "
     "look at its neighbours and adds what it finds. The word vectors here are made by hand, with "
     "16 named dimensions, so that you can read what changes.",
-    *("token", "vector", "x, X", "head", "query, q, Q", "key, k, K", "value, v, V", "q · k"),
-    *("d_k", "√d_k", "score", "causal mask", "−∞", "softmax", "weight", "pattern", "cosine"),
-    *("d_model", "W_Q, W_K, W_V", "W_O", "seed"),
+    *("token", "vector", "x, X", "head", "query, q, Q", "key vector, k, K"),
+    *("value vector, v, V", "q · k", "d_k", "√d_k", "score", "causal mask", "−∞", "softmax"),
+    *("weight", "pattern", "cosine", "d_model", "W_Q, W_K, W_V", "W_O", "seed"),
 )
 if not presenting():
     parts.show_presets()

@@ -47,6 +47,7 @@ def show_parts(ledger: Ledger, title: str) -> None:
         "embeddings, attention, feed-forward, and biases and norms, each where it lies in the "
         "whole and cut into its matrices.",
     )
+    steady(tables.sharing_sentence(config))
     paint_first()
     compare(title, tables.shares_sentence(ledger), tables.layer_sentence(ledger))
     steady(
@@ -78,8 +79,9 @@ page = open_page("pages/parameter_ledger.py")
 introduce(
     "A model's parameters are the entries of its learned matrices, so its sizes alone say how many "
     "there are and where they sit. Begin with GPT-3, then choose another model, or move any size.",
-    *("parameter", "token", "head", "W_Q, W_K, W_V", "W_O", "d_model", "d_head", "d_ff"),
-    *("feed-forward", "gated feed-forward", "grouped-query attention"),
+    *("parameter", "token", "embedding", "head", "W_Q, W_K, W_V", "W_O", "d_model", "d_head"),
+    *("d_ff", "feed-forward", "gated feed-forward", "grouped-query attention"),
+    "learned positions",
 )
 # A fragment: the still parts of the page are left alone while a slider moves.
 st.fragment(follow)(page.title)

@@ -115,11 +115,17 @@ PREDICTION = Choose(
 
 page = open_page("pages/recall_training.py")
 introduce(
-    "A sequence holds key–value pairs, then one of its keys again as the question. The article's "
-    "example is 0:6, 3:0, 4:1 and question 4; it asks for the 1. Nobody tells the head what to ask "
-    "or where to look; it only sees how wrong its answers are. The uniform head is the same model "
-    "with W_Q and W_K held at zero, so it must look everywhere alike.",
+    "A sequence holds pairs of a key and a value, then one of its keys again as the question. The "
+    "article's example is 0:6, 3:0, 4:1 and question 4; it asks for the 1. (The key vector and the "
+    "value vector that a head makes of every token are something else.) Nobody tells the head what "
+    "to ask or where to look; it only sees how wrong its answers are. The uniform head is the same "
+    "model with W_Q and W_K held at zero, so it must look everywhere alike.",
     "token",
+    "pair, key, value",
+    "query, q, Q",
+    "key vector, k, K",
+    "value vector, v, V",
+    "embedding",
     "d_model",
     "d_k",
     "W_Q, W_K, W_V",
@@ -132,6 +138,7 @@ introduce(
     "QK circuit",
     "OV circuit",
     "gradient",
+    "backward pass",
     "batch",
     "learning rate",
     "Adam, SGD",
@@ -159,7 +166,7 @@ with right:
     try_this(
         CONTROLS,
         (
-            "SGD at rate 10: what becomes of the loss?",
+            "SGD at rate 10: does it still learn?",
             {"optimiser": "sgd", "learning_rate": 10.0},
         ),
         ("d_k = 2: enough for eight keys?", {"d_k": 2}),

@@ -69,8 +69,8 @@ CONTROLS: tuple[AnyControl, ...] = (
 )
 
 WHY = (
-    "A query has to fit its own key better than the others. It need not be unrelated to them, and "
-    "d_k numbers have room for many more directions than d_k."
+    "A query has to fit its own key's vector better than the others'. The vectors need not be "
+    "unrelated for that, and d_k numbers have room for many more directions than d_k."
 )
 
 PREDICTION = Choose(
@@ -85,10 +85,10 @@ PREDICTION = Choose(
 )
 
 CASES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("64 pairs, d_k = 8: eight pairs a number", {"n_pairs": 64, "d_k": 8}),
-    ("One number: why never above 25 %?", {"n_pairs": 4, "d_k": 1}),
+    ("64 pairs, d_k = 8: does it still answer?", {"n_pairs": 64, "d_k": 8}),
+    ("A query of one number: what stops it?", {"n_pairs": 4, "d_k": 1}),
     ("d_k too small, or too few steps?", {"n_pairs": 32, "d_k": 4, "n_steps": 10_000}),
-    ("d_model = 4: is it the embedding?", {"n_pairs": 16, "d_k": 16, "d_model": 4}),
+    ("Run it with d_model = 4: how far now?", {"n_pairs": 16, "d_k": 16, "d_model": 4}),
 )
 
 
@@ -156,10 +156,11 @@ def show_lines(values: dict[str, Any]) -> None:
 page = open_page("pages/scale.py")
 introduce(
     "The recall task again: pairs of a key and a value, then one of the keys. Now with up to 64 "
-    "pairs, 256 keys, and as little as one number in a query. The map was measured beforehand; "
-    "click a cell to train it again here.",
-    *("key, k, K", "value, v, V", "query, q, Q", "score", "weight", "accuracy", "chance"),
-    *("ceiling", "d_k", "d_model", "seed", "learning rate", "Adam, SGD"),
+    "pairs, 256 keys, and as little as one number in a query. The map is a measured series "
+    "that comes with the app; click a cell to train it again here.",
+    *("pair, key, value", "query, q, Q", "key vector, k, K", "value vector, v, V", "score"),
+    *("weight", "accuracy", "chance", "ceiling", "d_k", "embedding", "d_model", "seed"),
+    *("learning rate", "Adam, SGD"),
 )
 # A fragment: the still parts of the page are left alone while a slider moves.
 st.fragment(follow)(page.title)
@@ -173,7 +174,7 @@ st.markdown("\n".join(f"- {line}" for line in findings.findings()))
 
 st.header("Out of room, or not found?", anchor=False)
 st.markdown(
-    "A head with two numbers in a query, its matrices written down instead of trained: the keys "
+    "A head with two numbers in a query, its matrices written down by hand: the keys "
     "lie evenly on a circle, and each fits itself best. It answers the sequences that the trained "
     "heads of seed 0 were scored on."
 )
@@ -190,7 +191,7 @@ longer = findings.longer_runs()
 show_table(longer, key="longer_runs", display=findings.longer_grid(longer))
 st.markdown(findings.longer_sentence(longer))
 
-with fold("The map and all shipped runs as tables", key="recall_map") as unfolded:
+with fold("The map and all runs of its series as tables", key="recall_map") as unfolded:
     if unfolded:
         show_table(tables.map_grid(), key="recall_map", height=230)
         show_table(tables.run_list(), key="recall_at_scale", height=300)
@@ -210,8 +211,8 @@ show_limits(
         "At most 64 pairs and 256 keys, where Zoology has thousands of tokens to tell apart.",
         "One optimiser and one learning rate for every cell. A cell below 99 % may need more steps "
         "or another rate: it shows what this training found, not what is possible.",
-        "d_k is also the number of numbers in a value here. With d_k = 1 the values are in each "
-        "other's way, too; “match on top” looks at the keys alone.",
+        "d_k is also the number of numbers in a value vector here. With d_k = 1 the values are in "
+        "each other's way, too; “match on top” looks at the keys alone.",
         "No recurrent model was trained, so the comparison with those is Zoology's, not this "
         "page's.",
         findings.machine_sentence(),

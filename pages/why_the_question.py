@@ -1,4 +1,4 @@
-"""Why does half the weight stay on the question? Change one thing at a time, and see it move."""
+"""What decides where a trained head looks? Change one thing at a time, and see the weight move."""
 
 from functools import partial
 
@@ -45,7 +45,7 @@ CONTROLS = (
     Switch(key="looks_at_itself", label="The question may look at itself", default=True),
     Switch(
         key="values_hidden",
-        label="Values hidden from the keys",
+        label="Values hidden from the scores",
         default=False,
         help="A pair is looked at through its key alone. It still hands its value over.",
     ),
@@ -76,7 +76,7 @@ CONTROLS = (
     Slider(key="n_keys", label="Different keys", low=2, high=32, default=8),
     Slider(key="n_values", label="Different values", low=2, high=32, default=8),
     Slider(key="d_model", label="d_model (numbers in an embedding)", low=1, high=128, default=32),
-    Slider(key="d_k", label="d_k (numbers in a query or key)", low=1, high=128, default=32),
+    Slider(key="d_k", label="d_k (numbers in a query or key vector)", low=1, high=128, default=32),
     Choice(
         key="learning_rate",
         label="Learning rate (no unit)",
@@ -106,12 +106,14 @@ introduce(
     "query, q, Q",
     "q · k",
     "√d_k",
-    "key, k, K",
-    "value, v, V",
+    "pair, key, value",
+    "key vector, k, K",
+    "value vector, v, V",
     "score",
     "softmax",
     "sigmoid",
     "weight",
+    "embedding",
     "E_key, E_value",
     "QK circuit",
     "attention sink",
@@ -149,12 +151,12 @@ with right:
         )
     try_this(
         CONTROLS,
-        ("Left over? Let weights not sum to 1", {"sum_to_one": False}),
-        ("Too little training? 10,000 steps", {"n_steps": 10_000}),
+        ("Weights need not sum to 1: does it go?", {"sum_to_one": False}),
+        ("10,000 steps: does it go?", {"n_steps": 10_000}),
         ("Asking with its own row: what then?", {"question_table": "own to ask"}),
         ("Seen through its own row: what then?", {"question_table": "own to be looked at"}),
-        ("A start three times larger: why less?", {"init_scale": 0.3}),
-        ("The same, centred: what came back?", {"init_scale": 0.3, "centred_start": True}),
+        ("Start three times larger: how much goes?", {"init_scale": 0.3}),
+        ("The same, centred: does it come back?", {"init_scale": 0.3, "centred_start": True}),
     )
 
 st.header("What does the question score with itself?", anchor=False)

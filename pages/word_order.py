@@ -26,9 +26,10 @@ introduce(
     "A sequence holds pairs of a key and a value, then one of its keys again. That key may stand "
     "there several times, and its last value counts. One attention head is trained on this without "
     "positions, and with four ways to tell it where a pair stands.",
-    *("key, k, K", "value, v, V", "query, q, Q", "W_Q, W_K, W_V", "score", "softmax", "weight"),
-    *("position", "accuracy", "chance", "ceiling without positions", "seed", "d_model", "d_k"),
-    *("learning rate",),
+    *("pair, key, value", "query, q, Q", "key vector, k, K", "value vector, v, V"),
+    *("W_Q, W_K, W_V", "score", "softmax", "weight", "embedding", "position"),
+    *("learned positions", "sinusoidal", "RoPE", "ALiBi", "accuracy", "chance"),
+    *("ceiling without positions", "seed", "d_model", "d_k", "learning rate"),
 )
 
 left, right = side_by_side()

@@ -45,6 +45,7 @@ def follow(title: str) -> None:
         + costs.sharing_sentence(shown.model, compressed=compressed)
     )
     parts.show_cache(shown.model, n, values["sequences"], compressed=compressed)
+    try_this(parts.CONTROLS, *parts.CACHE_CASES, at="the chart of the cache", key="cache")
     show_source(
         *(read_config, read_model, FAMILIES[shown.model.model_type]),
         *(token_work, crossing, kept_numbers),
@@ -83,9 +84,9 @@ introduce(
     "A model's config.json holds its sizes. They alone say, without running anything, where its "
     "parameters are, what it keeps of every token, and what the next token costs. Take a published "
     "model, or bring a file of your own.",
-    *("token", "context", "parameter", "multiply-add", "head", "W_Q, W_K, W_V", "W_O", "d_model"),
-    *("feed-forward", "gated feed-forward", "expert", "router", "grouped-query attention"),
-    *("key–value cache", "window", "short vector", "MiB, GiB"),
+    *("token", "embedding", "context", "parameter", "multiply-add", "head", "W_Q, W_K, W_V"),
+    *("W_O", "d_model", "feed-forward", "gated feed-forward", "expert", "router"),
+    *("grouped-query attention", "key–value cache", "window", "short vector", "MiB, GiB"),
 )
 
 # A fragment: the still parts of the page are left alone while a slider moves.

@@ -97,11 +97,26 @@ def test_a_variant_without_runs_has_dashes_and_no_verdict():
     assert all("No run has finished yet" in line for line in tables.findings((), SETTINGS))
     assert tables.progress_sentence((), SETTINGS) == "No run has finished yet."
     assert tables.uniform_sentence((), SETTINGS.train) is None
+    assert tables.frozen_sentence(()) is None
+
+
+def test_frozen_scores_are_put_beside_equal_ones(runs):
+    uniform = of(runs, "uniform")
+    assert tables.frozen_sentence(uniform) is None
+    learned = of(runs, "learned")[0]
+    frozen = replace(learned, settings=replace(learned.settings, variant="frozen_scores"))
+    share = f"{100 * learned.score.share:.1f}"
+    alone = f"W_Q and W_K kept at their random start: {share} % of 5,000 answers right."
+    assert tables.frozen_sentence([frozen]) == alone
+    equal = 100 * add_up(run.score for run in uniform).share
+    assert tables.frozen_sentence([*uniform, frozen]) == (
+        f"{alone} Both at zero, so that all scores are equal: {equal:.1f} %."
+    )
 
 
 def test_the_sentences_say_who_solved_the_task(runs):
     sentence = tables.progress_sentence(runs, SETTINGS)
-    assert "99 % reached in every run: learned." in sentence
+    assert "99 % reached in every run: learned. 99 % reached in no run: uniform." in sentence
     assert "its ceiling is 45.3 %" in sentence
     learned, uniform = tables.findings(runs, SETTINGS)
     assert learned.startswith("**learned.** Taken away: nothing. ")

@@ -46,7 +46,7 @@ SQUARE = measured(SQUARE_TIMES)
 def test_the_error_is_named_only_where_one_is_given():
     two_sizes = measured({case: times for case, times in SQUARE_TIMES.items() if case[0] < 1024})
     assert tables.time_sentence(two_sizes) == (
-        "At 512 tokens the formula took 2.0 times as long. (Fastest of each size.)"
+        "At 512 tokens the formula took 2.00 times as long as row blocks. (Fastest of each size.)"
     )
     one = measured({case: times[:1] for case, times in SQUARE_TIMES.items()}, n_repeats=1)
     assert tables.time_sentence(one).endswith(" (One run of each size; ± one standard error.)")
@@ -125,9 +125,13 @@ def test_memory_is_measured_beside_predicted():
 def test_the_sentences_say_what_the_numbers_are():
     assert tables.time_sentence(SQUARE) == (
         "Formula: time grew as n to the power 2.00 ± 0.00; row blocks: time grew as n to the "
-        "power 1.00 ± 0.00; at 1,024 tokens the formula took 4.0 times as long. (Fastest of each "
-        "size; ± one standard error.)"
+        "power 1.00 ± 0.00; at 1,024 tokens the formula took 4.00 times as long as row "
+        "blocks. (Fastest of each size; ± one standard error.)"
     )
+    swapped = {"formula": "row blocks", "row blocks": "formula"}
+    slow = measured({(n, swapped[method]): t for (n, method), t in SQUARE_TIMES.items()})
+    said = "at 1,024 tokens row blocks took 4.00 times as long as the formula."
+    assert said in tables.time_sentence(slow)
     assert tables.memory_sentence(SQUARE) == (
         "At 1,024 tokens, beyond the queries, keys and values: 2 MiB by the formula, 2 MiB by row "
         "blocks. The two outputs differ by at most 3.0 × 10⁻⁷."

@@ -14,6 +14,7 @@ from core.generation import AT_ONCE, CACHE, LAST_ROW, METHODS, WHOLE
 from core.generation_work import per_token
 from core.tables import inference_cost as tables
 from core.tables.measured import queue_sentence, when_sentence, whose_sentence
+from core.tables.numbers import significant
 
 SETTINGS = DecodeSettings(d_model=16, d_k=8, n_tokens=8, n_repeats=2)
 SLOWER = {WHOLE: 40.0, LAST_ROW: 10.0, CACHE: 1.0, AT_ONCE: 0.25}  # µs per token squared, or token
@@ -96,9 +97,15 @@ def test_a_measurement_half_made_is_shown_as_far_as_it_goes():
 
 def test_the_sentences_say_the_ratios():
     snapshot = made()
+    row, whole = (
+        significant(per_token(way, 8, 16, 8) / per_token(CACHE, 8, 16, 8), 2)
+        for way in (LAST_ROW, WHOLE)
+    )
+    assert row != whole
     assert tables.time_sentence(snapshot) == (
         "After 8 tokens the next output took 0.008 ms with the cache. Making keys and values again "
-        "took 10 times as long, the whole head again 320 times. (Fastest of each.)"
+        "took 10 times as long, the whole head again 320 times; by their multiply-adds it would be "
+        f"{row} and {whole} times. (Fastest of each.)"
     )
     saved = 1 - per_token(CACHE, 8, 16, 8) / per_token(LAST_ROW, 8, 16, 8)
     assert f"{int(1000 * saved) / 10:.1f} % of the multiply-adds, and 90.0 % of the time" in (

@@ -190,13 +190,23 @@ def test_sentences():
         "Of GPT-3 175B: attention 33.2 %, feed-forward 66.4 %, embeddings 0.37 %."
     )
     assert tables.layer_sentence(ledger) == (
-        "In a layer, W_Q, W_K, W_V and W_O of all heads have 604.0 million parameters, and the two "
-        "feed-forward matrices 1.2 billion: 2.0 times as many."
+        "The sizes of its matrices decide. In each layer attention has four of 12,288 × 12,288, "
+        "all heads side by side, and feed-forward two of 12,288 × 49,152: 2.0 times as many "
+        "numbers."
     )
     llama = count_parameters(next(c for c in CONFIGS if c.model == "Llama-3-70B"))
-    assert "the three feed-forward matrices" in tables.layer_sentence(llama)
+    assert "two of 8,192 × 8,192 and two of 8,192 × 1,024" in tables.layer_sentence(llama)
+    assert "feed-forward three of 8,192 × 28,672" in tables.layer_sentence(llama)
+    unshared = count_parameters(replace(llama.config, n_kv_heads=64))
+    assert tables.sharing_sentence(llama.config) == (
+        f"64 heads share 8 key–value heads: attention has {tables.in_words(llama.attention)} "
+        f"parameters, and would have {tables.in_words(unshared.attention)} if each head had its "
+        "own W_K and W_V."
+    )
+    assert llama.attention < unshared.attention
+    assert "nothing is shared" in tables.sharing_sentence(gpt3())
     narrow = count_parameters(replace(gpt3(), d_ff=64))
-    assert tables.layer_sentence(narrow).endswith(" 1.6 million: 0.0026 times as many.")
+    assert tables.layer_sentence(narrow).endswith(" × 64: 0.0026 times as many numbers.")
     assert "prints 175.0B" in published.match_sentence(ledger, None, gpt3_row_of(gpt3()))
     gemma = next(r for r in reconciliations() if r.published.config.model == "Gemma-7B")
     said = published.match_sentence(count_parameters(gemma.published.config), gemma, None)

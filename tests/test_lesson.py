@@ -22,6 +22,14 @@ def test_the_answer_waits_for_a_prediction():
     assert SKIP in labels(app)
 
 
+def test_no_page_gives_away_what_it_or_a_later_one_asks_first():
+    home = words(opened("mask_leak", skip=False).switch_page(HOME.path).run())
+    assert "half" not in home.lower(), "recall training asks where the weight goes"
+    cost = words(opened("context_cost", skip=False))
+    assert "n × n" not in cost
+    assert "four times the" not in cost.lower()
+
+
 def test_a_prediction_stands_beside_the_result_and_is_not_marked():
     app = press(opened("mask_leak", skip=False), "Outputs 0 to 10")
     assert "You predicted" in words(app)

@@ -117,6 +117,8 @@ def test_the_result_says_how_one_head_lies_against_its_ceiling():
     assert tables.result_sentence([], TASK) == ""
     seen = tables.result_sentence(RUNS, replace(TASK, values_in_keys=True))
     assert seen.endswith("The scores see the values here, so the ceiling does not bind.")
+    beyond = [*RUNS, made_up(ONE, 2, TOTAL)]
+    assert "met exactly by 1 of 3 runs, passed by 1. Two" in tables.result_sentence(beyond, TASK)
 
 
 def test_a_sampled_result_says_how_far_off_in_standard_errors():
@@ -178,9 +180,16 @@ def test_what_was_scored_is_said():
 
 def test_the_ceiling_is_written_as_a_count():
     assert ceilings.ceiling_sentence(8) == (
-        "Two values out of 8 make 8 × 8 = 64 pairs. At best 8 × 9 ÷ 2 = 36 of them are answered "
+        "Two values out of 8 make 8 × 8 = 64 cases. At best 8 × 9 ÷ 2 = 36 of them are answered "
         "right: 36/64 = 9/16 = 56.25 %."
     )
+    one, two, three = ceilings.proof_steps(8)
+    assert "8 × 8 = 64 cases: in 8 both values are the same; the rest make 28 couples" in one
+    assert two.endswith("8 + 28 = 36.")
+    assert three.endswith("36 of 64 = 9/16 is the most.")
+    one, _, three = ceilings.proof_steps(2)
+    assert "make 1 couple of" in one
+    assert three.endswith("3 of 4 = 3/4 is the most.")
     checks = ceilings.ceiling_checks()
     assert list(checks["Largest share (exact)"]) == list(checks["(V + 1) / 2V (exact)"])
     assert list(checks["Free of contradictions"]) == [

@@ -143,8 +143,45 @@ def test_the_article_stands_beside_its_own_setting_only():
 
 
 @pytest.mark.parametrize(
-    ("mask", "moved"), [("correct", "0"), ("none", "120"), ("off by one", "15")]
+    ("mask", "n_tokens", "said"),
+    [
+        ("correct", 16, "all 120 cells are exactly 0: nothing moved."),
+        ("correct", 2, "the one cell is exactly 0: nothing moved."),
+        ("none", 16, "120 of 120 cells moved: the future leaks in."),
+        ("off by one", 16, "15 of 120 cells moved: the future leaks in."),
+        ("off by one", 2, "1 of 1 cell moved: the future leaks in."),
+    ],
 )
-def test_the_map_sentence_counts_what_it_shows(mask, moved):
-    cells = tables.influence_cells(influence(LeakSettings(mask=mask)))
-    assert f"{moved} of 120 cells are not exactly 0" in tables.influence_sentence(cells, mask)
+def test_the_map_sentence_counts_what_it_shows(mask, n_tokens, said):
+    settings = LeakSettings(mask=mask, n_tokens=n_tokens, position=1)
+    cells = tables.influence_cells(influence(settings))
+    assert tables.influence_sentence(cells, mask) == f"Mask: {mask}. Above the diagonal, {said}"
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"),
+    [
+        ("off by one", "off by one, 1 of the 10 outputs before position 10 moved, output 9, by "),
+        ("−10 for −∞", "−10 for −∞, 10 of the 10 outputs before position 10 moved, by up to "),
+    ],
+)
+def test_the_chosen_mask_has_its_own_sentence(mask, said):
+    result = leak(LeakSettings(mask=mask))
+    (check,) = (check for check in check_masks(result.settings) if check.mask == mask)
+    words = tables.chosen_sentence(result)
+    assert words.startswith(f"With the mask chosen for the map, {said}")
+    assert words.endswith(f" {tables.exactly(check.largest_before)}.")
+
+
+def test_the_correct_mask_needs_no_second_sentence_and_a_change_of_0_moves_none():
+    assert tables.chosen_sentence(leak(LeakSettings())) == ""
+    assert tables.chosen_sentence(leak(LeakSettings(mask="none", position=0))) == ""
+    still = tables.chosen_sentence(leak(LeakSettings(mask="off by one", size=0.0)))
+    assert still.endswith("off by one, none of the 10 outputs before position 10 moved.")
+
+
+def test_the_first_token_is_said_to_have_none_before_it():
+    assert tables.leak_sentence(leak(LeakSettings(position=0))) == (
+        "Position 0 was changed: no output comes before it, so nothing could leak and none was "
+        "safe. With the mask, 16 of the 16 outputs moved."
+    )

@@ -229,11 +229,19 @@ def test_moves_sentence_names_the_largest_moves():
 
 def test_looking_sentence():
     result = mechanism(MechanismSettings())
-    assert tables.looking_sentence(result, 0) == "“1 a” may look at itself alone, with weight 1."
-    assert "spreads its weight evenly over the 3 tokens" in tables.looking_sentence(result, 2)
-    assert tables.looking_sentence(result, 3) == (
-        "“4 creature” looks most at “2 fluffy”, with weight 0.491."
+    assert tables.looking_sentence(result, 0) == (
+        "“1 a” may look at itself alone, with weight 1. The mask hides the 3 tokens after it."
     )
+    third = tables.looking_sentence(result, 2)
+    assert "spreads its weight evenly over the 3 tokens" in third
+    assert third.endswith(" The mask hides the 1 token after it.")
+    assert tables.looking_sentence(result, 3) == (
+        "“4 creature” looks most at “2 fluffy” and “3 blue”, with weight 0.491 each; shared out "
+        "evenly it would be 0.250."
+    )
+    free = mechanism(MechanismSettings(causal=False, sentence="blue creature on a rock"))
+    assert tables.looking_sentence(free, 1).startswith("“2 creature” looks most at “1 blue”, with ")
+    assert "hides" not in tables.looking_sentence(free, 1)
 
 
 def test_scaling_points_hold_every_draw():

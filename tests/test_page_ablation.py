@@ -142,3 +142,9 @@ def test_the_page_asks_before_it_shows():
     assert not word_tables(app)
     assert any(button.label == SKIP for button in app.button)
     app.session_state["ablation_series"].stop()
+
+
+def test_the_prediction_meets_the_runs_it_was_made_for():
+    app = settled(opened("ablation", **SHORT), SERIES)
+    (card,) = (e.proto.body for e in app.get("html") if "You predicted" in e.proto.body)
+    assert tables.frozen_sentence(app.session_state[SERIES].runs) in card

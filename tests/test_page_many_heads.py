@@ -40,6 +40,7 @@ def test_the_tables_and_sentences_are_those_of_core():
         tables.progress_sentence(runs, settings),
         tables.control_sentence(runs, TASK),
         ceilings.ceiling_sentence(3),
+        *ceilings.proof_steps(3),
         tables.scored_sentence(settings),
         heads_off.off_sentence(runs, first.case),
         heads_off.circuits_sentence(first, 0),

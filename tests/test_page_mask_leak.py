@@ -30,6 +30,7 @@ def test_the_article_gives_way_when_the_sequence_is_not_its_own():
 def test_the_map_follows_the_chosen_mask():
     app = opened("mask_leak", mask="off by one")
     run = LeakSettings(mask="off by one")
+    assert tables.chosen_sentence(leak(run)) in words(app)
     cells = tables.influence_cells(influence(run))
     assert tables.influence_sentence(cells, "off by one") in words(app)
     checks = tables.mask_checks_in_words(tables.mask_checks(check_masks(run)))

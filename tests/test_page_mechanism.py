@@ -38,6 +38,8 @@ def shows(app, settings, token):
         assert any(f">{escape(sentence)}<" in body for body in bodies)
         if sentence != escape(sentence):
             assert not any(sentence in body for body in bodies)
+    # Where the word looks stands beside where it turned, and again under the pattern.
+    assert sum(f">{escape(sentence)}<" in body for body in bodies) == 2
     assert tables.row_sentence(row, settings) in words(app)
     assert tables.words_sentence(result) in words(app)
     return True

@@ -41,7 +41,8 @@ def test_the_measured_table_is_what_core_computes(app):
     )
     shown = word_tables(app)[0].reset_index(drop=True)
     assert shown.astype(str).equals(expected.astype(str))
-    assert tables.curve_sentence(run.learned, run.uniform, SHORT) in words(app)
+    assert tables.curve_sentence(run.learned, run.uniform, SHORT, run.asked.learned) in words(app)
+    assert tables.ceiling_sentence(SHORT) in words(app)
     assert tables.loss_sentence(run.learned, run.uniform, SHORT) in words(app)
     assert tables.weights_sentence(run.asked.learned) in words(app)
 
@@ -75,9 +76,8 @@ def test_evaluation_of_the_page_is_on_sequences_no_checkpoint_used(app):
 @pytest.mark.parametrize(
     ("setting", "why"),
     [
-        ({}, "softmax splits the weight evenly"),
-        ({"init_scale": 0.3}, "Here that tips the split."),
-        ({"n_pairs": 1}, "Here that tips the split."),
+        ({}, "training takes the weight off the other pairs"),
+        ({"init_scale": 0.3}, "training takes the weight off the other pairs"),
         ({"init_scale": 0.0}, "% right answers this head has not learned the task"),
     ],
 )
@@ -86,6 +86,7 @@ def test_the_reason_given_is_that_of_this_run(setting, why):
     rng = np.random.default_rng(1)
     seen = evaluate(result.parameters, result.settings, rng=rng)
     assert why in tables.why_there(seen)
+    assert "same key" not in tables.why_there(seen), "that is another page's question"
 
 
 # --- what goes wrong is said ---------------------------------------------------------------------

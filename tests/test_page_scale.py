@@ -29,7 +29,7 @@ def press(app, beginning):
 
 
 def cell_table(app):
-    return next(t for t in word_tables(app) if "Shipped: accuracy (%)" in t.columns)
+    return next(t for t in word_tables(app) if "Beforehand: accuracy (%)" in t.columns)
 
 
 def test_the_shipped_numbers_are_there_before_anything_is_run():
@@ -74,7 +74,7 @@ def test_another_cell_leaves_the_runs_behind():
 
 def test_other_settings_are_not_compared_with_the_shipped_ones():
     app = settled(press(opened("scale", **EASY, n_steps="200", n_seeds="1"), "Run this cell"), CELL)
-    assert "not the shipped ones" in words(app)
+    assert "not measured with these settings" in words(app)
     [run] = finished(run_steps([replace(ScaleSettings(), n_pairs=4, n_keys=8, d_k=8, n_steps=200)]))
     assert cell_table(app)["On this server: accuracy (%)"].tolist() == [
         f"{100 * run.score.share:.2f}"

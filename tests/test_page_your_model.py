@@ -8,7 +8,7 @@ from core.config_reader import MOST_BYTES
 from core.model_presets import preset, presets
 from core.tables import token_cost as costs
 from core.token_cost import crossing, token_work
-from pages.parts.your_model import CASES, CONTROLS, DEFAULT, OWN
+from pages.parts.your_model import CACHE_CASES, CASES, CONTROLS, DEFAULT, OWN
 from tests.page_helpers import ROOT, opened, word_tables, words
 
 PAGE = "your_model"
@@ -80,11 +80,19 @@ def test_the_controls_move_what_they_name():
 
 def test_cases_fit_the_controls():
     options = {control.key: getattr(control, "options", None) for control in CONTROLS}
-    for label, case in CASES:
+    for label, case in (*CASES, *CACHE_CASES):
         assert len(label) <= 40
         for name, value in case.items():
             assert name in options
             assert options[name] is None or value in options[name]
+
+
+def test_cases_of_the_cache_stand_under_its_chart_and_say_so():
+    app = opened(PAGE)
+    assert "**Try this**, and look at the chart of the cache again" in words(app)
+    model = preset("Falcon-7B").model
+    key(app.button, "try_cache_0").click().run()
+    assert costs.cache_sentence(model, 8192, 1, compressed=True) in words(app)
 
 
 # A file of one's own.

@@ -39,6 +39,9 @@ def test_the_first_page_asks_every_question_in_order():
     assert not app.exception
     asked = [text.value for text in app.main.markdown if text.value.startswith("**")]
     assert asked == [f"**{number}. {page.question}**" for number, page in enumerate(PAGES, start=1)]
+    named = words(app)
+    for part in ("Learned From Scratch*, part 6 of the series *How an LLM Works*", "no author"):
+        assert part in named
     links = [link.proto.label for link in app.main.get("page_link")]
     assert links == [f"{page.title} →" for page in PAGES]
 

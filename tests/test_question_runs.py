@@ -75,7 +75,7 @@ def test_a_question_that_may_not_look_at_itself_has_weight_exactly_0(runs):
 
 
 def test_with_the_values_hidden_the_gap_is_exactly_0(runs):
-    for run in runs["values hidden from the keys"]:
+    for run in runs["values hidden from the scores"]:
         assert not run.gaps.any()
         assert run.weight_on_match == pytest.approx(run.weight_on_question, abs=1e-12)
         assert run.accuracy == 1

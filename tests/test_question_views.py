@@ -134,8 +134,15 @@ def test_the_sentence_says_where_both_look_and_what_broke(changed, unchanged):
     )
     assert tables.weights_sentence(changed, ()) == mine
     both = tables.weights_sentence(changed, unchanged[:1])
-    assert both.startswith(f"{mine} Unchanged: ")
-    assert both.endswith("(1 run).")
+    plain = 100 * unchanged[0].weight_on_question
+    on_match = 100 * unchanged[0].weight_on_match
+    assert both.startswith(f"{mine} Unchanged: {plain:.1f} % and {on_match:.1f} % (1 run). ")
+    alone = tables.weights_sentence((), unchanged[:1])
+    assert alone.startswith(f"Unchanged: {plain:.1f} % of the weight on the question, ")
+    moved = signed(question - plain, 1)
+    assert both.endswith(
+        f"(1 run). Your changes move the question's weight by {moved} percentage points."
+    )
     broken = replace(changed[0], diverged="It did.")
     assert tables.weights_sentence([broken], ()).endswith(
         "Stopped early, as the loss was no longer a finite number: 1 run."
@@ -337,7 +344,7 @@ def test_what_counts_as_expected(every, name, match, question, expected):
 
 
 def test_hidden_values_are_expected_to_leave_exactly_nothing(every):
-    hidden = every[interventions.NAMES.index("values hidden from the keys")]
+    hidden = every[interventions.NAMES.index("values hidden from the scores")]
     assert interventions.is_expected(hidden) is True
     assert interventions.is_expected(replace(hidden, gaps=hidden.gaps + 1e-9)) is False
 

@@ -82,6 +82,26 @@ def test_the_sentence_says_where_both_runs_are(runs):
         f"The learned head had every test sequence right at step {solved}."
     )
     assert "every test" not in tables.curve_sentence(learned[:3], (), SETTINGS)
+    never = tables.curve_sentence(uniform, uniform, SETTINGS)
+    assert never.endswith(" The learned head never had every test sequence right.")
+
+
+def test_at_the_end_the_sentence_says_where_the_weight_went(runs, evaluations):
+    learned, uniform = (run.checkpoints for run in runs)
+    match, question = (
+        f"{100 * weight:.0f} %"
+        for weight in (evaluations[0].weight_on_match, evaluations[0].weight_on_question)
+    )
+    said = tables.curve_sentence(learned, uniform, SETTINGS, evaluations[0])
+    assert said.endswith(f" Weight: {match} on the matching pair, {question} on the question.")
+
+
+def test_the_ceiling_s_sentence_counts_what_a_sample_may_stray():
+    said = tables.ceiling_sentence(SETTINGS)
+    assert said.startswith("The ceiling, 45.3 %, is the best that even attention can do on average")
+    stray = 100 * (29 / 64 * 35 / 64 / 2000) ** 0.5
+    assert f"2,000 test sequences are a sample, whose share moves by about ±{stray:.1f} " in said
+    assert tables.ceiling_sentence(TrainSettings(n_pairs=1)).endswith(": with one pair, always.")
 
 
 def test_the_loss_is_said_beside_that_of_blind_guessing(runs):

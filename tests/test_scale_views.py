@@ -57,6 +57,17 @@ def test_the_map_has_every_cell_with_the_means_of_the_file():
     assert cells[cells["Chosen"]][["Pairs", "d_k"]].to_numpy().tolist() == [[16, 4]]
 
 
+def test_the_sentence_answers_for_one_number_and_for_longer_runs():
+    narrow, longer, plain = (tables.map_sentence(2, cell) for cell in ((4, 1), (32, 4), (16, 8)))
+    bound = "so no head passes 1/4 = 25 % on average."
+    assert narrow.endswith(bound)
+    shares = [f"{100 * r.score.share:.1f}" for r in shipped_cell(32, 4, 2, n_steps=10_000)]
+    assert len(shares) == 3
+    assert f" % right (after 10,000 steps: {', '.join(shares)}). The match" in longer
+    assert "10,000" not in plain
+    assert bound not in plain
+
+
 def test_the_map_can_show_the_weights_instead():
     cells = tables.map_cells(4, "match on top", (4, 1))
     assert (cells["Shown"] == cells["Match on top (%)"]).all()
@@ -100,6 +111,15 @@ def test_a_width_below_one_that_fails_is_not_the_smallest(monkeypatch):
     assert "No d_k of the map" in findings.result_sentence()
     words = findings.smallest_widths_in_words(findings.smallest_widths())
     assert set(words["Pairs ÷ d_k"]) == {"none"}
+
+
+def test_the_result_says_which_head_each_width_is_about():
+    trained, by_hand = findings.result_sentence().split(" Written down by hand instead, ")
+    assert trained.startswith(f"Trained: d_k = {findings.smallest_width(64, 2)} is the smallest ")
+    row = findings.written_down(8).iloc[-2]
+    assert (row["Pairs"], row["Keys"]) == (64, 128)
+    share = f"{row['Written down, d_k = 2: accuracy (%)']:.1f}"
+    assert by_hand == f"a head with d_k = 2 answers {share} %: see further down."
 
 
 def test_the_findings_count_what_the_file_holds():
@@ -148,25 +168,25 @@ def test_the_cell_s_table_puts_both_numbers_of_a_seed_beside_each_other():
     table = one_cell.cell_table((*RUNS, replace(RUNS[0], seed=9)), fresh)
     assert table["Seed"].tolist() == [0, 1, 2, 9]
     shipped = 100 * shipped_cell(16, 2, 2)[0].score.share
-    assert table.loc[0, "Shipped: accuracy (%)"] == shipped
+    assert table.loc[0, "Beforehand: accuracy (%)"] == shipped
     assert table.loc[0, "On this server: accuracy (%)"] == pytest.approx(shipped - 0.2)
     assert table["On this server: accuracy (%)"].isna().tolist() == [False, True, True, True]
-    assert table["Shipped: accuracy (%)"].isna().tolist() == [False, False, False, True]
+    assert table["Beforehand: accuracy (%)"].isna().tolist() == [False, False, False, True]
     words = one_cell.cell_table_in_words(table)
-    assert words.loc[3, "Shipped: accuracy (%)"] == "–"
-    assert words.loc[0, "Shipped: accuracy (%)"] == f"{shipped:.2f}"
+    assert words.loc[3, "Beforehand: accuracy (%)"] == "–"
+    assert words.loc[0, "Beforehand: accuracy (%)"] == f"{shipped:.2f}"
 
 
 def test_the_sentence_says_whether_the_shipped_numbers_came_out_again():
     same = [fresh_like(settings) for settings in RUNS]
     assert one_cell.again_sentence(same) == (
-        "3 of 3 runs with the shipped settings gave the shipped accuracy exactly."
+        "3 of 3 runs with the settings of the series gave its accuracy exactly."
     )
     off = one_cell.again_sentence([same[0], fresh_like(RUNS[1], off=30)])
     assert "1 of 2 runs" in off
     assert "the largest difference is 1.50 points" in off
     longer = replace(same[0], settings=replace(RUNS[0], n_steps=6000))
-    assert "not the shipped ones" in one_cell.again_sentence([longer])
+    assert "not measured with these settings" in one_cell.again_sentence([longer])
     assert "not been run" in one_cell.again_sentence([])
 
 

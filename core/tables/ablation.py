@@ -175,20 +175,21 @@ def progress_sentence(runs: Sequence[AblationRun], settings: AblationSettings) -
         return "No run has finished yet."
     uniform = uniform_sentence(runs, settings.train)
     parts = [uniform] if uniform else []
-    for words, wanted in (("in every run", True), ("in some runs", False)):
-        names = []
-        for variant in settings.variants:
-            reached = [r.solved_at is not None for r in runs if r.settings.variant == variant]
-            if any(reached) and all(reached) == wanted:
-                names.append(LABELS[variant])
-        if names:
-            parts.append(f"99 % reached {words}: {', '.join(names)}.")
+    reached: dict[str, list[str]] = {}  # names of variants, by how many of their runs reached it
+    for variant in settings.variants:
+        solved = [r.solved_at is not None for r in runs if r.settings.variant == variant]
+        if solved:
+            how = "every run" if all(solved) else "some runs" if any(solved) else "no run"
+            reached.setdefault(how, []).append(LABELS[variant])
+    for how in ("every run", "some runs", "no run"):
+        if how in reached:
+            parts.append(f"99 % reached in {how}: {'; '.join(reached[how])}.")
     broken = sum(run.diverged is not None for run in runs)
     if broken:
         parts.append(
             f"Stopped early, as the loss was no longer a finite number: {count_runs(broken)}."
         )
-    return " ".join(parts) or "No variant has reached 99 %."
+    return " ".join(parts)
 
 
 def uniform_sentence(runs: Sequence[AblationRun], task: TrainSettings) -> str | None:
@@ -201,6 +202,23 @@ def uniform_sentence(runs: Sequence[AblationRun], task: TrainSettings) -> str | 
         f"Uniform answered {100 * uniform.share:.1f} % of {uniform.total:,} sequences right; its "
         f"ceiling is {100 * float(ceiling):.1f} %."
     )
+
+
+def frozen_sentence(runs: Sequence[AblationRun]) -> str | None:
+    """Put random scores that are never trained beside equal ones; None without a run of them."""
+    frozen, uniform = (
+        add_up(run.score for run in runs if run.settings.variant == variant)
+        for variant in ("frozen_scores", "uniform")
+    )
+    if not frozen.total:
+        return None
+    words = (
+        f"W_Q and W_K kept at their random start: {100 * frozen.share:.1f} % of "
+        f"{frozen.total:,} answers right."
+    )
+    if not uniform.total:
+        return words
+    return f"{words} Both at zero, so that all scores are equal: {100 * uniform.share:.1f} %."
 
 
 def findings(runs: Sequence[AblationRun], settings: AblationSettings) -> list[str]:

@@ -202,7 +202,10 @@ def time_sentence(snapshot: CostSnapshot | None) -> str:
     both = [n for n in formula if n in blocks]
     if both:
         n = max(both)
-        parts.append(f"at {n:,} tokens the formula took {formula[n] / blocks[n]:.1f} times as long")
+        ratio = formula[n] / blocks[n]
+        slow, quick = ("the formula", "row blocks") if ratio >= 1 else ("row blocks", "the formula")
+        ratio = max(ratio, 1 / ratio)
+        parts.append(f"at {n:,} tokens {slow} took {ratio:.2f} times as long as {quick}")
     if not parts:
         return "No run is timed yet: the first runs measure memory."
     what = "One run" if snapshot.settings.n_repeats == 1 else "Fastest"

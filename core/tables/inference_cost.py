@@ -225,10 +225,15 @@ def time_sentence(snapshot: DecodeSnapshot | None) -> str:
     whole, row, cached = (
         1000 * snapshot.fastest_of(method)[n] for method in (WHOLE, LAST_ROW, CACHE)
     )
+    counted = [
+        significant(_per_token(snapshot, method, n) / _per_token(snapshot, CACHE, n), 2)
+        for method in (LAST_ROW, WHOLE)
+    ]
     return (
         f"After {n:,} tokens the next output took {_ms(cached)} with the cache. Making keys and "
-        f"values again took {row / cached:,.0f} times as long, the whole head again "
-        f"{whole / cached:,.0f} times. (Fastest of each.)"
+        f"values again took {significant(row / cached, 2)} times as long, the whole head again "
+        f"{significant(whole / cached, 2)} times; by their multiply-adds it would be {counted[0]} "
+        f"and {counted[1]} times. (Fastest of each.)"
     )
 
 

@@ -20,7 +20,7 @@ EXPECTED = {
     "own table to be looked at": "next to nothing",
     "own table to ask with": "as much as the match",
     "may not look at itself": "exactly 0",
-    "values hidden from the keys": "exactly as much as the match",
+    "values hidden from the scores": "exactly as much as the match",
     "start three times larger": "left to what the value adds",
     "the same, centred": "as much as the match",
     "weights need not sum to 1": "as much as the match",

@@ -1,9 +1,11 @@
 """The parameter ledger as frames: whole numbers as they are, and the same in words beside them."""
 
+from dataclasses import replace
+
 import pandas as pd
 
 from core.gpt3_article import PRINTED_TOTAL
-from core.ledger import Ledger, Line, ModelConfig
+from core.ledger import Ledger, Line, ModelConfig, count_parameters
 from core.ledger_formulas import PartFormula
 from core.tables.counts import count_of
 from core.tables.numbers import significant
@@ -217,16 +219,34 @@ def shares_sentence(ledger: Ledger) -> str:
 
 def layer_sentence(ledger: Ledger) -> str:
     """Say why attention has the share it has, by the matrices of one layer."""
-    n_layers = ledger.config.n_layers
-    attention = ledger.part("attention") // n_layers
-    feed_forward = ledger.part("feed-forward") // n_layers
-    matrices = "three" if ledger.config.gated_feed_forward else "two"
-    ratio = feed_forward / attention
+    config = ledger.config
+    queries, keys = config.n_heads * config.d_head, config.n_kv_heads * config.d_head
+    matrices = "three" if config.gated_feed_forward else "two"
+    ratio = ledger.part("feed-forward") / ledger.part("attention")
     times = f"{ratio:.1f}" if ratio >= 1 else significant(ratio, 2)
+    wide = f"{config.d_model:,} × "
+    if queries == keys:
+        of_attention = f"four of {wide}{queries:,}"
+    else:
+        of_attention = f"two of {wide}{queries:,} and two of {wide}{keys:,}"
     return (
-        f"In a layer, W_Q, W_K, W_V and W_O of all heads have {in_words(attention)} parameters, "
-        f"and the {matrices} feed-forward matrices {in_words(feed_forward)}: "
-        f"{times} times as many."
+        f"The sizes of its matrices decide. In each layer attention has {of_attention}, all heads "
+        f"side by side, and feed-forward {matrices} of {wide}{config.d_ff:,}: {times} times as "
+        "many numbers."
+    )
+
+
+def sharing_sentence(config: ModelConfig) -> str:
+    """Say how much larger attention would be if every head had a key and a value matrix."""
+    if config.n_kv_heads == config.n_heads:
+        return "Every head has a W_K and a W_V of its own: nothing is shared, and nothing saved."
+    shared, unshared = (
+        in_words(count_parameters(one).attention)
+        for one in (config, replace(config, n_kv_heads=config.n_heads))
+    )
+    return (
+        f"{config.n_heads} heads share {count_of(config.n_kv_heads, 'key–value head')}: attention "
+        f"has {shared} parameters, and would have {unshared} if each head had its own W_K and W_V."
     )
 
 

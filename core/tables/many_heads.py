@@ -247,7 +247,10 @@ def _against(runs: Sequence[HeadsRun], ceiling: Fraction) -> str:
     """Say how the runs lie against the ceiling: exactly if nothing was sampled."""
     if all(run.exact for run in runs):
         exactly = sum(_at(run, ceiling) for run in runs)
-        return f", met exactly by {exactly or 'none'} of {count_runs(len(runs))}"
+        scores = [run.whole.both for run in runs]
+        past = sum(Fraction(score.right, score.total) > ceiling for score in scores)
+        passed = f", passed by {past}" if past else ""
+        return f", met exactly by {exactly or 'none'} of {count_runs(len(runs))}{passed}"
     total = add_up(run.whole.both for run in runs)
     return f", and all runs together lie {in_errors(distance_in_errors(total, ceiling))} it"
 

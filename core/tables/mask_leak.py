@@ -134,10 +134,14 @@ def exactly(value: float) -> str:
 def leak_sentence(result: Leak) -> str:
     """Say what the run shows, as it is."""
     p = result.settings.position
-    if p == 0:
-        return "Position 0 was changed: no output comes before it, so nothing could leak."
     itself_and_after = result.masked[p:]
     reached = int(np.count_nonzero(itself_and_after))
+    if p == 0:
+        return (
+            "Position 0 was changed: no output comes before it, so nothing could leak and none "
+            f"was safe. With the mask, {reached or 'none'} of the {len(itself_and_after)} outputs "
+            "moved."
+        )
     moved = int(np.count_nonzero(result.unmasked[:p]))
     with_mask = int(np.count_nonzero(result.masked[:p]))
     return (
@@ -147,14 +151,32 @@ def leak_sentence(result: Leak) -> str:
     )
 
 
+def chosen_sentence(result: Leak) -> str:
+    """Say what the mask chosen for the map lets through; nothing where it cannot or it is right."""
+    p, mask = result.settings.position, result.settings.mask
+    if p == 0 or mask == "correct":
+        return ""
+    before = result.chosen[:p]
+    moved = np.flatnonzero(before)
+    words = (
+        f"With the mask chosen for the map, {mask}, {len(moved) or 'none'} of the "
+        f"{count_of(p, 'output')} before position {p} moved"
+    )
+    if not len(moved):
+        return f"{words}."
+    which = f", output {moved[0]}, by" if len(moved) == 1 else ", by up to"
+    return f"{words}{which} {exactly(float(before.max()))}."
+
+
 def influence_sentence(cells: pd.DataFrame, mask: str) -> str:
-    """Count the cells above the diagonal that are not exactly zero."""
+    """Say how many cells above the diagonal moved, or that all are exactly zero."""
     above = cells[cells["Changed token"] > cells["Output"]]
     moved = int((above["Largest change"] > 0).sum())
-    cells_are = "cell is" if len(above) == 1 else "cells are"
-    return (
-        f"Mask: {mask}. Above the diagonal, {moved:,} of {len(above):,} {cells_are} not exactly 0."
-    )
+    if moved == 0:
+        all_of_them = "the one cell is" if len(above) == 1 else f"all {len(above):,} cells are"
+        return f"Mask: {mask}. Above the diagonal, {all_of_them} exactly 0: nothing moved."
+    of_all = count_of(len(above), "cell")
+    return f"Mask: {mask}. Above the diagonal, {moved:,} of {of_all} moved: the future leaks in."
 
 
 def _largest(changes: Floats) -> float:

@@ -217,19 +217,29 @@ def moves_sentence(moves: Sequence[Move]) -> str:
 
 
 def looking_sentence(result: Mechanism, index: int) -> str:
-    """Say where the token at ``index`` (from 0) looks."""
+    """Say where the token at ``index`` (from 0) looks, how sharply, and what the mask hides."""
     weights = result.steps.pattern[index]
     labels = token_labels(result)
     at = int(weights.argmax())
     allowed = np.isfinite(result.steps.masked_scores[index])
+    later = len(labels) - 1 - index
+    masked = ""
+    if later and not allowed.all():
+        masked = f" The mask hides the {later} {'token' if later == 1 else 'tokens'} after it."
     if allowed.sum() == 1:
-        return f"“{labels[index]}” may look at itself alone, with weight 1."
+        return f"“{labels[index]}” may look at itself alone, with weight 1.{masked}"
     if np.ptp(weights[allowed]) < 1e-9:
         return (
             f"“{labels[index]}” spreads its weight evenly over the {allowed.sum()} tokens it may "
-            f"look at, {weights[at]:.3f} each: a softmax cannot look at nothing."
+            f"look at, {weights[at]:.3f} each: a softmax cannot look at nothing.{masked}"
         )
-    return f"“{labels[index]}” looks most at “{labels[at]}”, with weight {weights[at]:.3f}."
+    equals = np.flatnonzero(weights > weights[at] - 1e-9)[:3]
+    looked = " and ".join(f"“{labels[i]}”" for i in equals)
+    return (
+        f"“{labels[index]}” looks most at {looked}, with weight {weights[at]:.3f}"
+        f"{' each' if len(equals) > 1 else ''}; shared out evenly it would be "
+        f"{1 / allowed.sum():.3f}.{masked}"
+    )
 
 
 def range_sentence(values: NDArray[np.floating]) -> str:

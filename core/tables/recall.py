@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from core.ablation import uniform_ceiling
+from core.ablation_scores import standard_error
 from core.evaluation import Evaluation
 from core.reported import (
     ABLATION_LEARNED,
@@ -20,7 +21,7 @@ from core.reported import (
     RECALL_QUESTION,
 )
 from core.tables.numbers import significant
-from core.training import Checkpoint, TrainSettings
+from core.training import N_TEST, Checkpoint, TrainSettings
 
 STEP, ACCURACY, LOSS = "Step", "Accuracy (%)", "Loss (nats)"
 QUANTITY = "Quantity"
@@ -29,7 +30,6 @@ SOLVED = "First checkpoint with every test sequence right (step)"
 
 _ARTICLES_N_STEPS = 3000
 LEARNED_ACCURACY = 0.95  # share right from which a head counts as having learned the task
-EVEN_SPLIT = 0.05  # difference of two weights that still counts as even
 
 
 def curve(
@@ -140,9 +140,19 @@ def weights(
 
 
 def curve_sentence(
-    learned: Sequence[Checkpoint], uniform: Sequence[Checkpoint], settings: TrainSettings
+    learned: Sequence[Checkpoint],
+    uniform: Sequence[Checkpoint],
+    settings: TrainSettings,
+    of_learned: Evaluation | None = None,
 ) -> str:
-    """Say where both runs are."""
+    """Say where both runs are; at the end also whether the task is solved, and the weights.
+
+    Args:
+        learned: the learned head's checkpoints so far.
+        uniform: the uniform head's.
+        settings: of both.
+        of_learned: what the learned head does with fresh sequences, once it is trained.
+    """
     if not learned:
         return "No checkpoint yet."
     parts = [f"Step {learned[-1].step:,} of {settings.n_steps:,}:"]
@@ -154,7 +164,28 @@ def curve_sentence(
     solved = solved_at(learned)
     if not np.isnan(solved):
         parts.append(f"The learned head had every test sequence right at step {solved:,.0f}.")
+    elif learned[-1].step == settings.n_steps:
+        parts.append("The learned head never had every test sequence right.")
+    if of_learned is not None:
+        parts.append(
+            f"Weight: {100 * of_learned.weight_on_match:.0f} % on the matching pair, "
+            f"{100 * of_learned.weight_on_question:.0f} % on the question."
+        )
     return " ".join(parts)
+
+
+def ceiling_sentence(settings: TrainSettings) -> str:
+    """Say what the ceiling bounds, and how far a sample may lie from it."""
+    ceiling = float(uniform_ceiling(settings.n_pairs, settings.n_values))
+    words = f"The ceiling, {100 * ceiling:.1f} %, is the best that even attention can do on average"
+    error = 100 * standard_error(ceiling, N_TEST)
+    if not error:
+        return f"{words}: with one pair, always."
+    return (
+        f"{words}. {N_TEST:,} test sequences are a sample, whose share moves by about "
+        f"±{error:.1f} percentage points (one standard error), so the uniform head can be measured "
+        "above its ceiling."
+    )
 
 
 def loss_sentence(
@@ -195,23 +226,20 @@ def looked_sentence(of_learned: Evaluation) -> str:
 
 
 def why_there(of_learned: Evaluation) -> str:
-    """Say why the weight is split as it is, or that this head has not learned the task."""
+    """Say what training makes of the weight, or that this head has not learned the task.
+
+    Why the question gets the share it gets is left to the page that asks for it first.
+    """
     if of_learned.accuracy < LEARNED_ACCURACY:
         return (
             f"With {100 * of_learned.accuracy:.0f} % right answers this head has not learned the "
             "task: where it looks says little."
         )
-    alike = (
-        "The question holds its key alone; the matching pair holds the same key and a value. So "
-        "their scores differ only by what the value adds."
+    return (
+        "The head only hears how wrong its answers are. Another pair's value can spoil one, so "
+        "training takes the weight off the other pairs. The question holds no value: weight on it "
+        "spoils no answer. How much stays there is what “Why the question” looks into."
     )
-    if abs(of_learned.weight_on_match - of_learned.weight_on_question) < EVEN_SPLIT:
-        return (
-            f"{alike} Here that is close to nothing, and softmax splits the weight evenly. The "
-            "question holds no value that could spoil the answer, so little pushes the weight off "
-            "it."
-        )
-    return f"{alike} Here that tips the split."
 
 
 def solved_at(checkpoints: Sequence[Checkpoint]) -> float:

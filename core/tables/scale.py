@@ -7,8 +7,14 @@ import pandas as pd
 
 from core.ablation import uniform_ceiling
 from core.ablation_scores import add_up
-from core.recall_at_scale import KEYS_PER_PAIR, PAIRS, WIDTHS, ScaleSettings
-from core.recall_map import shipped_cell, shipped_runs
+from core.recall_at_scale import (
+    KEYS_PER_PAIR,
+    PAIRS,
+    WIDTHS,
+    ScaleSettings,
+    one_number_ceiling,
+)
+from core.recall_map import LONG_STEPS, ShippedRun, shipped_cell, shipped_runs
 from core.tables.counts import keep_whole
 
 ACCURACY = "Accuracy (%)"
@@ -56,14 +62,24 @@ def map_sentence(keys_per_pair: int, chosen: tuple[int, int]) -> str:
     """Say what the chosen cell of the shipped map is."""
     n_pairs, d_k = chosen
     runs = shipped_cell(n_pairs, d_k, keys_per_pair)
-    shares = ", ".join(f"{100 * run.score.share:.1f}" for run in runs)
     on_top = 100 * mean([run.match_on_top for run in runs])
     settings = runs[0].settings
+    longer = shipped_cell(n_pairs, d_k, keys_per_pair, n_steps=LONG_STEPS)
+    after = bound_words = ""
+    if longer:
+        after = f" (after {LONG_STEPS:,} steps: {_shares(longer)})"
+    if d_k == 1:
+        bound = one_number_ceiling(settings.n_values)
+        bound_words = (
+            f" With one number at most two values are ever answered, so no head passes {bound} = "
+            f"{100 * float(bound):.0f} % on average."
+        )
     return (
-        f"Outlined: {n_pairs} pairs, {settings.n_keys} keys, d_k = {d_k}. Shipped accuracy with "
-        f"seeds 0 to {len(runs) - 1}: {shares} %. The match has the highest weight of all pairs in "
-        f"{on_top:.1f} % of sequences. Equal weights could reach "
-        f"{100 * ceiling(settings):.1f} %, blind guessing {100 / settings.n_values:.1f} %."
+        f"Outlined: {n_pairs} pairs, {settings.n_keys} keys, d_k = {d_k}. Measured beforehand, "
+        f"{settings.n_steps:,} steps with seeds 0 to {len(runs) - 1}: {_shares(runs)} % right"
+        f"{after}. The match has the highest weight of all pairs in {on_top:.1f} % of sequences. "
+        f"Equal weights reach {100 * ceiling(settings):.1f} %, blind guessing "
+        f"{100 / settings.n_values:.1f} %.{bound_words}"
     )
 
 
@@ -132,6 +148,10 @@ def mean(numbers: Sequence[float]) -> float:
 def ceiling(settings: ScaleSettings) -> float:
     """Return the ceiling for equal weights, 0 … 1."""
     return _ceiling(settings.n_pairs, settings.n_values)
+
+
+def _shares(runs: Sequence[ShippedRun]) -> str:
+    return ", ".join(f"{100 * run.score.share:.1f}" for run in runs)
 
 
 @cache

@@ -10,7 +10,7 @@ from core.recall_map import ShippedRun, shipped_cell
 from core.tables.counts import count_runs
 from core.tables.scale import ACCURACY, ceiling
 
-SHIPPED, SERVER = "Shipped: ", "On this server: "
+SHIPPED, SERVER = "Beforehand: ", "On this server: "
 NUMBERS = ("accuracy (%)", "match on top (%)", "99 % at step")
 
 
@@ -58,9 +58,9 @@ def shipped_sentence(settings: ScaleSettings) -> str:
     run = shipped_for(settings)[0]
     then = run.settings
     return (
-        f"Shipped: measured on {run.measured}, {run.machine} {then.n_steps:,} steps, learning rate "
-        f"{then.learning_rate:g}, d_model = {then.d_model}, {then.n_values} values, {N_FRESH:,} "
-        "fresh sequences a run."
+        f"Beforehand: the measured series that comes with the app, of {run.measured}, "
+        f"{run.machine} {then.n_steps:,} steps, learning rate {then.learning_rate:g}, d_model = "
+        f"{then.d_model}, {then.n_values} values, {N_FRESH:,} fresh sequences a run."
     )
 
 
@@ -71,11 +71,11 @@ def again_sentence(fresh: Sequence[ScaleRun]) -> str:
     pairs = [(run, shipped_like(run.settings)) for run in fresh]
     same = [(a, b) for a, b in pairs if b is not None and a.settings == b.settings]
     if not same:
-        return "These settings are not the shipped ones, so the numbers may well differ."
+        return "The series was not measured with these settings, so the numbers may well differ."
     off = [100 * abs(a.score.share - b.score.share) for a, b in same]
     equal = sum(1 for difference in off if difference == 0)
     runs = count_runs(len(same))
-    sentence = f"{equal} of {runs} with the shipped settings gave the shipped accuracy"
+    sentence = f"{equal} of {runs} with the settings of the series gave its accuracy"
     if equal == len(same):
         return f"{sentence} exactly."
     return (

@@ -10,7 +10,7 @@ from core.question_runs import QuestionRun
 from core.question_training import QuestionCheckpoint
 from core.reported import RECALL_LEARNED, RECALL_MATCH, RECALL_OTHER, RECALL_QUESTION
 from core.tables.counts import count_of
-from core.tables.numbers import significant
+from core.tables.numbers import signed, significant
 from core.tables.question_scores import mean_gap
 from core.tables.recall import is_articles_task
 
@@ -122,15 +122,27 @@ def weight_summary_in_words(summary: pd.DataFrame) -> pd.DataFrame:
 
 def weights_sentence(changed: Sequence[QuestionRun], unchanged: Sequence[QuestionRun]) -> str:
     """Say where the question looks, with what was changed and with nothing changed."""
-    parts = []
+    parts: list[str] = []
     for who, runs in ((CHANGED, changed), (UNCHANGED, unchanged)):
         if runs:
             match = 100 * float(np.mean([run.weight_on_match for run in runs]))
             question = 100 * float(np.mean([run.weight_on_question for run in runs]))
-            parts.append(
-                f"{who.capitalize()}: {question:.1f} % of the weight on the question, {match:.1f} "
-                f"% on the matching pair ({count_of(len(runs), 'run')})."
+            said = (
+                f"{question:.1f} % and {match:.1f} %"  # in the order of the sentence before it
+                if parts
+                else f"{question:.1f} % of the weight on the question, {match:.1f} % on the "
+                "matching pair"
             )
+            parts.append(f"{who.capitalize()}: {said} ({count_of(len(runs), 'run')}).")
+    if changed and unchanged:
+        mine, plain = (
+            100 * float(np.mean([run.weight_on_question for run in runs]))
+            for runs in (changed, unchanged)
+        )
+        parts.append(
+            f"Your changes move the question's weight by {signed(mine - plain, 1)} percentage "
+            "points."
+        )
     broken = sum(run.diverged is not None for run in (*changed, *unchanged))
     if broken:
         parts.append(

@@ -15,8 +15,9 @@ from pages.parts.lesson import compare
 from pages.parts.show import show_chart, show_table
 
 WHY = (
-    "With equal scores the head sees which values are there, and not which key each belongs to. "
-    "The best it can do is name the most repeated one."
+    "A score comes from W_Q and W_K and from the embeddings they are multiplied with. Where the "
+    "tables stay random, the embeddings are still trained, and the scores with them; where the "
+    "tables are zero, every score is 0 whatever the embeddings are."
 )
 
 ceiling_cells = st.cache_data(max_entries=1, show_spinner=False)(ceilings.ceiling_cells)
@@ -40,11 +41,12 @@ def show_runs(
         tables.run_points(series.runs, settings),
         key="runs",
         says=tables.progress_sentence(series.runs, settings),
+        lines=3,
         alt_text="Points: the accuracy of every run, a row for each variant, with lines at chance "
         "and at the ceiling for even attention.",
     )
     series.show_progress()
-    result = tables.uniform_sentence(series.runs, settings.train)
+    result = tables.frozen_sentence(series.runs)
     if result and not series.live:
         compare(title, result, WHY)
     summary = tables.variant_summary(series.runs, settings)

@@ -55,7 +55,7 @@ CONTROLS = (
     ),
 )
 CASES = (
-    ("A large d_model: what helps more?", {"d_model": 4096, "n_repeats": 3}),
+    ("A large d_model: is it worth more?", {"d_model": 4096, "n_repeats": 3}),
     ("A tiny head: does the count still tell?", {"d_model": 64, "d_k": 16}),
     ("A short text: is a cache worth it?", {"n_tokens": 128, "n_repeats": 20}),
 )
@@ -79,13 +79,13 @@ CACHE_CONTROLS = (
 )
 CACHE_CASES: tuple[tuple[str, dict[str, Any]], ...] = (
     (
-        "GPT-3: no sharing",
+        "GPT-3 shares nothing: how large?",
         {"n_layers": 96, "n_heads": 96, "n_kv_heads": 96, "context": 2048},
     ),
-    ("Llama-2-70B: eight heads share", {}),
-    ("Llama-2-70B, had it not shared", {"n_kv_heads": 64}),
+    ("Llama-2-70B: what does sharing save?", {}),
+    ("Llama-2-70B unshared: how large?", {"n_kv_heads": 64}),
     (
-        "Llama-3-8B: four heads share",
+        "Llama-3-8B: what does it save?",
         {"n_layers": 32, "n_heads": 32, "n_kv_heads": 8, "context": 8192},
     ),
 )

@@ -104,7 +104,7 @@ def cases() -> tuple[tuple[str, dict[str, Any]], ...]:
     return (
         ("Llama-3-70B: what does sharing save?", _sizes(_starts()["Llama-3-70B"])),
         ("GPT-2 small: is it a third again?", _sizes(_starts()["GPT-2 small"])),
-        ("Five times the vocabulary: who loses?", {"n_vocab": 5 * gpt3().n_vocab}),
+        ("Vocabulary times five: still a third?", {"n_vocab": 5 * gpt3().n_vocab}),
     )
 
 

@@ -120,16 +120,27 @@ def compare(page: str, result: str, why: str) -> None:
     )
 
 
-def try_this(controls: tuple[AnyControl, ...], *cases: tuple[str, dict[str, Any]]) -> None:
+def try_this(
+    controls: tuple[AnyControl, ...],
+    *cases: tuple[str, dict[str, Any]],
+    at: str = "the page's first chart",
+    key: str | None = None,
+) -> None:
     """Offer telling cases: each a question, and the settings under which to look for its answer.
 
     A case sets every control, those it does not name to their defaults, and so the link too.
+
+    Args:
+        controls: those that the cases set.
+        *cases: questions that the sentence under the chart answers, with their settings.
+        at: where to look for the answer.
+        key: names the cases, where the same controls have others on the page.
     """
-    st.markdown("**Try this**, and look at the page's first chart again")
+    st.markdown(f"**Try this**, and look at {at} again")
     for number, (question, case) in enumerate(cases):
         st.button(
             question,
-            key=f"try_{controls[0].key}_{number}",
+            key=f"try_{key or controls[0].key}_{number}",
             type="tertiary",
             icon=":material/arrow_forward:",
             on_click=set_controls,

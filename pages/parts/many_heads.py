@@ -53,7 +53,7 @@ def show_runs(
         tables.run_points(series.runs, settings),
         key="heads_runs",
         says=tables.progress_sentence(series.runs, settings),
-        lines=3,
+        lines=4,
         alt_text="Points: the share of sequences with both answers right, for every run, a row for "
         "each number of heads, with lines at chance and at the ceiling of one head.",
     )

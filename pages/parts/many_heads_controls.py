@@ -25,7 +25,7 @@ TASK: tuple[AnyControl, ...] = (
     Slider(key="n_steps", label="Steps", low=100, high=5000, default=1000, step=100),
     Slider(key="n_keys", label="Different keys", low=2, high=16, default=8),
     Slider(
-        key="d_k", label="d_k (numbers in a query or key of a head)", low=1, high=64, default=16
+        key="d_k", label="d_k (numbers in a head's query or key vector)", low=1, high=64, default=16
     ),
     Slider(key="d_model", label="d_model (numbers in an embedding)", low=1, high=64, default=32),
     Choice(

@@ -57,6 +57,7 @@ def show_moves(result: Mechanism, index: int, title: str) -> None:
         alt_text="Points: the cosine of the followed word's vector with each direction, before "
         "the head and after it, from −1 to 1.",
     )
+    steady(tables.looking_sentence(result, index), lines=3)
     paint_first()
     compare(title, said, WHY)
     st.markdown(
@@ -110,6 +111,7 @@ def show_stages(result: Mechanism, index: int) -> None:
             name="Pattern",
             meaning="softmax of each row, weights that sum to 1",
             says=tables.looking_sentence(result, index),
+            lines=3,
         )
     with right:
         vectors("V", "X W_V, what is taken from each token", steps.V, dimensions, 2.0)
@@ -160,6 +162,7 @@ def _draw_map(
     name: str,
     meaning: str,
     says: str,
+    lines: int = 2,
 ) -> None:
     steady(meaning, name=name, lines=1)
     show_chart(
@@ -168,5 +171,6 @@ def _draw_map(
         *args,
         key=f"map_{name}",
         says=says,
+        lines=lines,
         alt_text=f"Heat-map of {name}: a row for each token, its numbers as colours.",
     )

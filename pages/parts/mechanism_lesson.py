@@ -92,11 +92,11 @@ CASES = (
         {"sentence": "the bank beside the river", "head": "context", "token": 2},
     ),
     (
-        "Two nouns, two adjectives: who gets which?",
+        "Two nouns: what does the later one get?",
         {"sentence": "a fluffy cat saw a blue bird", "token": 7},
     ),
     ("All scores equal: what is left?", {"score_scale": 0.0}),
-    ("Set by hand, d_k = 64: who is heard?", {"d_k": 64}),
+    ("Set by hand, d_k = 64: who is still heard?", {"d_k": 64}),
     (
         "Random, d_k = 64, undivided: how sharp?",
         {

@@ -54,13 +54,17 @@ def show_curve(visit: Visit, axis: str, *, polling: bool) -> None:
         axis,
         key="accuracy_curve",
         above=STATUS,
-        says=tables.curve_sentence(run.learned, run.uniform, visit.settings),
+        says=tables.curve_sentence(
+            run.learned, run.uniform, visit.settings, run.asked.learned if run.asked else None
+        ),
+        lines=3,
         alt_text=f"Lines: accuracy on {N_TEST:,} test sequences against the training step, learned "
         "and uniform, with chance, the ceiling without attention, and the article's two figures.",
     )
     # Below the curve, which would jump down when the run breaks off.
     for variant, sentence in run.diverged:
         st.warning(f"{variant.capitalize()}: {sentence}")
+    st.caption(tables.ceiling_sentence(visit.settings))
     redraw_if_changed(live=visit.live, polling=polling)
 
 

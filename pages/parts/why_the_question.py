@@ -102,6 +102,7 @@ def show_weights(runs: Runs, *, polling: bool) -> None:
         tables.weight_points(changed, plain, runs.settings, runs.n_seeds, runs.under_way),
         key="question_weights",
         says=tables.weights_sentence(changed, plain),
+        lines=3,
         alt_text="Points: the mean weight on the matching pair, on each other pair and on the "
         "question, for every run with the changes, every run without them, and the article.",
     )

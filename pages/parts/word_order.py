@@ -20,8 +20,9 @@ from pages.parts.series import Series
 from pages.parts.show import fold, show_chart, show_table
 
 WHY = (
-    "Every order of the same pairs gives the same output, so the head cannot tell which value came "
-    "last. Each of them is right equally often, whatever it answers."
+    "Without positions, every order of the same pairs gives the same output, so the head cannot "
+    "tell which of the key's values came last. Each of them is right equally often, whatever it "
+    "answers."
 )
 
 WHAT = {
@@ -31,9 +32,9 @@ WHAT = {
     "sinusoidal": "A fixed vector of sines and cosines is added to the embedding, each pair of "
     "numbers slower than the one before (Vaswani et al. 2017, section 3.5). Two of these vectors' "
     "dot product depends on the distance alone; the score's does not, as W_Q and W_K come between.",
-    "rotary": "Each pair of numbers of a query and of a key is turned by an angle that grows with "
-    "the position (RoPE, Su et al. 2021). Turned by the same angle, a query and a key keep their "
-    "score: only the difference of the angles is left, and that is the distance.",
+    "rotary": "Each pair of numbers of a query and of a key vector is turned by an angle that "
+    "grows with the position (RoPE, Su et al. 2021). Turned by the same angle, the two vectors "
+    "keep their score: only the difference of the angles is left, and that is the distance.",
     "alibi": "The score loses a fixed amount for each position of distance (Press et al. 2022). It "
     "is not trained, and the same for all words.",
 }
@@ -62,6 +63,7 @@ def show_runs(series: OrderFollowed, settings: OrderSeries, title: str, *, polli
         tables.run_points(series.runs, settings),
         key="order_runs",
         says=tables.progress_sentence(series.runs, settings.train),
+        lines=3,
         alt_text="Points: the accuracy of every run, a row for each scheme of positions, with "
         "lines at chance and at the ceiling without positions.",
     )

@@ -70,9 +70,13 @@ WHY = (
 CASES = (
     ("A window of 4,096: do the lines cross?", {"model": "Mistral-7B-v0.1"}),
     ("8 of 128 experts: who costs more?", {"model": "Qwen3-30B-A3B"}),
-    ("DeepSeek with short vectors: what cost?", {"model": "DeepSeek-V3"}),
-    ("And without them: what cache?", {"model": "DeepSeek-V3", "short_vectors": False}),
+    ("DeepSeek with short vectors: how costly?", {"model": "DeepSeek-V3"}),
+    ("Without them: how costly?", {"model": "DeepSeek-V3", "short_vectors": False}),
+)
+CACHE_CASES = (
     ("One key for 71 heads: how small a cache?", {"model": "Falcon-7B"}),
+    ("DeepSeek's short vectors: how small?", {"model": "DeepSeek-V3"}),
+    ("Without them: how large a cache?", {"model": "DeepSeek-V3", "short_vectors": False}),
     (
         "32 sequences of 131,072: what is larger?",
         {"model_context": 131_072, "sequences": 32},

@@ -24,7 +24,7 @@ def test_a_click_chooses_the_cell_and_runs_it(screen):
     chart.click(position=middle)
     page.get_by_text(tables.map_sentence(2, (16, 6))).wait_for()
     page.get_by_text("1 of 1 run done").wait_for()
-    page.get_by_text(re.compile("1 of 1 runs? with the shipped settings")).wait_for()
+    page.get_by_text(re.compile("1 of 1 runs? with the settings of the series")).wait_for()
     assert "d_k=6" in page.url
     assert chart.bounding_box() == box
     page.get_by_role("slider").first.press("ArrowLeft")
