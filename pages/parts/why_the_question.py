@@ -170,6 +170,7 @@ def show_history(runs: Runs) -> None:
         runs.settings.n_steps,
         key="question_history",
         says=tables.history_sentence(changed, plain),
+        lines=3,
         alt_text="Lines: the mean weight on the question against the training step, a line for "
         "every run with the changes and without.",
     )

@@ -106,6 +106,7 @@ def show_lengths(series: OrderFollowed, settings: OrderSeries) -> None:
         settings.train.n_others,
         key="lengths",
         says=findings.lengths_sentence(frame, settings.train),
+        lines=3,
         alt_text="Lines: accuracy against the number of other pairs in the tested sequences, one "
         "line for each scheme, with a mark at the trained number.",
     )

@@ -168,6 +168,7 @@ def show_parameters(shown: Shown) -> None:
         key="own_parameters",
         says=f"{tables.total_sentence(shown.name, model)} {tables.active_sentence(model)} "
         f"{tables.published_sentence(shown.preset, model)}",
+        lines=3,
         alt_text="Bars: the whole model from 0 to 100 % of its parameters, and below it the "
         "embeddings, attention, feed-forward, and biases and norms, each where it lies in the "
         "whole and cut into its tensors. Experts a token is not sent to are faint.",
