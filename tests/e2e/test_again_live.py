@@ -61,7 +61,7 @@ WORK = (
 def test_work_asked_for_again_is_followed_to_its_end(screen, work):
     screen.open(f"{work.page}?{work.link}", QUESTIONS[f"pages/{work.page}.py"])
     main = screen.page.get_by_test_id("stMain")
-    stop = main.get_by_role("button", name="Stop")
+    stop = main.get_by_role("button", name="Stop", exact=True)
     again = main.get_by_role("button", name=work.again)
     # The last on a page is that of the button pressed first, where there is one.
     if work.first:
