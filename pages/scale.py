@@ -24,6 +24,7 @@ from pages import close_page, open_page
 from pages.parts import scale as parts
 from pages.parts.controls import AnyControl, Choice, Slider, draw, settings_or_none
 from pages.parts.glossary import introduce
+from pages.parts.html_table import steady
 from pages.parts.lesson import Choose, ask, compare, seen, try_this
 from pages.parts.present import side_by_side
 from pages.parts.series import POLL_SECONDS, followed, start
@@ -120,6 +121,7 @@ def show_cell(task: ScaleSettings, values: dict[str, Any], title: str) -> None:
     live = series is not None and series.live
     parts.show_map(values, CONTROLS)
     paint_first()
+    steady(tables.beside_sentence(keys_per_pair, (n_pairs, d_k)))
     compare(title, findings.result_sentence(), WHY)
     st.button(
         "Run this cell on this server",

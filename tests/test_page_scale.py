@@ -37,6 +37,7 @@ def test_the_shipped_numbers_are_there_before_anything_is_run():
     assert not app.exception
     assert CELL not in app.session_state
     assert tables.map_sentence(2, (16, 4)) in words(app)
+    assert tables.beside_sentence(2, (16, 4)) in words(app)
     table = one_cell.cell_table(cell_runs(ScaleSettings(), 16, 4, 2, 3), ())
     assert cell_table(app).to_csv() == one_cell.cell_table_in_words(table).to_csv()
     for line in findings.findings():

@@ -63,9 +63,21 @@ def test_the_sentence_answers_for_one_number_and_for_longer_runs():
     assert narrow.endswith(bound)
     shares = [f"{100 * r.score.share:.1f}" for r in shipped_cell(32, 4, 2, n_steps=10_000)]
     assert len(shares) == 3
-    assert f" % right (after 10,000 steps: {', '.join(shares)}). The match" in longer
+    assert f" % right (after 10,000 steps: {', '.join(shares)})." in longer
     assert "10,000" not in plain
     assert bound not in plain
+
+
+def test_the_sentence_beside_it_compares_with_the_cell_s_own_levels():
+    [row] = (
+        tables.map_cells(2, "match on top", (32, 4))
+        .query("Pairs == 32 and d_k == 4")
+        .to_dict("records")
+    )
+    assert tables.beside_sentence(2, (32, 4)) == (
+        f"The match has the highest weight of all pairs in {row['Shown']:.1f} % of sequences. "
+        f"Equal weights reach {100 * float(uniform_ceiling(32, 8)):.1f} %, blind guessing 12.5 %."
+    )
 
 
 def test_the_map_can_show_the_weights_instead():

@@ -46,7 +46,7 @@ def show_map(values: dict[str, Any], controls: tuple[AnyControl, ...]) -> None:
         ),
         key=_MAP,
         says=tables.map_sentence(values["keys_per_pair"], chosen),
-        lines=5,
+        lines=3,
         alt_text="Heat-map: the share of sequences answered right, or whose match has the highest "
         "weight, over d_k and pairs in a sequence. One cell is outlined.",
         on_click=clicked,
