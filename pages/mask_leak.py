@@ -11,8 +11,9 @@ from pages.parts.controls import Choice, Slider, draw, keep_at_most, settings_or
 from pages.parts.glossary import introduce
 from pages.parts.html_table import steady
 from pages.parts.lesson import Choose, ask, compare, try_this
+from pages.parts.moving import draw_moving, paint_first
 from pages.parts.present import side_by_side
-from pages.parts.show import fold, paint_first, show_chart, show_limits, show_source, show_table
+from pages.parts.show import fold, show_chart, show_limits, show_source, show_table
 
 CONTROLS = (
     Slider(key="n_tokens", label="Tokens", low=2, high=64, default=16),
@@ -164,8 +165,7 @@ introduce(
     "d_k",
     "seed",
 )
-# A fragment: the still parts of the page are left alone while a slider moves.
-st.fragment(follow)(page.title)
+draw_moving(follow, page.title)
 
 show_limits(
     (

@@ -13,6 +13,7 @@ from pages.parts.controls import draw, keep_at_most, settings_or_none
 from pages.parts.glossary import introduce
 from pages.parts.lesson import ask
 from pages.parts.mechanism_lesson import CONTROLS, LIMITS, PREDICTION
+from pages.parts.moving import draw_moving
 from pages.parts.present import presenting, side_by_side
 from pages.parts.scaling import show_scaling
 from pages.parts.show import show_limits, show_source, show_table
@@ -54,9 +55,8 @@ introduce(
 )
 if not presenting():
     parts.show_presets()
-# Two fragments: a slider of one leaves the other, and all the still parts of the page, alone.
-st.fragment(follow)(page.title)
-st.fragment(show_scaling)()
+draw_moving(follow, page.title)
+draw_moving(show_scaling)
 
 st.header("The hand-made lexicon", anchor=False)
 st.markdown(

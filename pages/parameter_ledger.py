@@ -14,8 +14,9 @@ from pages.parts.glossary import introduce
 from pages.parts.html_table import steady
 from pages.parts.ledger import CONTROLS, PREDICTION, cases, choose_sizes
 from pages.parts.lesson import ask, compare, seen, try_this
+from pages.parts.moving import draw_moving, paint_first
 from pages.parts.present import side_by_side
-from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
+from pages.parts.show import show_chart, show_limits, show_source, show_table
 
 
 def follow(title: str) -> None:
@@ -83,8 +84,7 @@ introduce(
     *("d_ff", "feed-forward", "gated feed-forward", "grouped-query attention"),
     "learned positions",
 )
-# A fragment: the still parts of the page are left alone while a slider moves.
-st.fragment(follow)(page.title)
+draw_moving(follow, page.title)
 if page.title not in seen():
     close_page(page.path)
     st.stop()

@@ -26,9 +26,10 @@ from pages.parts.controls import AnyControl, Choice, Slider, draw, settings_or_n
 from pages.parts.glossary import introduce
 from pages.parts.html_table import steady
 from pages.parts.lesson import Choose, ask, compare, seen, try_this
+from pages.parts.moving import draw_moving, paint_first
 from pages.parts.present import side_by_side
 from pages.parts.series import POLL_SECONDS, followed, start
-from pages.parts.show import fold, paint_first, show_chart, show_limits, show_source, show_table
+from pages.parts.show import fold, show_chart, show_limits, show_source, show_table
 
 CELL = (
     Choice(key="n_pairs", label="Pairs in a sequence", options=PAIRS, default=16, kind="slider"),
@@ -164,8 +165,7 @@ introduce(
     *("weight", "accuracy", "chance", "ceiling", "d_k", "embedding", "d_model", "seed"),
     *("learning rate", "Adam, SGD"),
 )
-# A fragment: the still parts of the page are left alone while a slider moves.
-st.fragment(follow)(page.title)
+draw_moving(follow, page.title)
 if page.title not in seen():
     close_page(page.path)
     st.stop()

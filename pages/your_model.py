@@ -14,8 +14,9 @@ from pages.parts import your_model as parts
 from pages.parts.controls import draw, plain
 from pages.parts.glossary import introduce
 from pages.parts.lesson import ask, compare, seen, try_this
+from pages.parts.moving import draw_moving, paint_first
 from pages.parts.present import side_by_side
-from pages.parts.show import paint_first, show_chart, show_limits, show_source, show_table
+from pages.parts.show import show_chart, show_limits, show_source, show_table
 
 
 def follow(title: str) -> None:
@@ -89,8 +90,7 @@ introduce(
     *("grouped-query attention", "key–value cache", "window", "short vector", "MiB, GiB"),
 )
 
-# A fragment: the still parts of the page are left alone while a slider moves.
-st.fragment(follow)(page.title)
+draw_moving(follow, page.title)
 if page.title not in seen():
     close_page(page.path)
     st.stop()

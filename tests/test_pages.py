@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 
 from pages import HOME, PAGES
-from pages.parts import show
+from pages.parts import moving
 from tests.page_helpers import ROOT, SKIP, opened, press, word_tables, words, written_by_programs
 
 NAMES = [Path(page.path).stem for page in PAGES]
@@ -155,7 +155,7 @@ def test_the_first_chart_is_sent_before_the_pause_and_the_tables_after_it(name, 
             return real(*args, **options)
 
         monkeypatch.setattr(st, element, spy)
-    monkeypatch.setattr(show, "time", SimpleNamespace(sleep=lambda _: sent.append("sleep")))
+    monkeypatch.setattr(moving, "time", SimpleNamespace(sleep=lambda _: sent.append("sleep")))
     press(app, SKIP)
     assert sent.count("sleep") == 1
     pause = sent.index("sleep")

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from pages.parts.moving import draw_later
 from pages.parts.present import presenting, shown
 
 Value = int | float | str | bool
@@ -168,41 +169,19 @@ def draw(controls: Sequence[AnyControl], first: int = 6) -> dict[str, Any]:
     """Draw the controls, a button back to the article's settings and the link; return the values.
 
     A value in the link that breaks a control's rule is replaced by the nearest allowed one, and a
-    note says so. Those after the ``first`` are folded away.
+    note says so. Those after the ``first`` are folded away. Where the answer comes first, they are
+    drawn after it as soon as their values are known.
     """
-    _drawn().update({control.key: control for control in controls})
-    _mend_link(controls)
-    notes = st.container() if _notes_key(controls) in st.session_state else None
-    values: dict[str, Any] = {}
-    for control in controls[:first]:
-        values[control.key] = _value_of(control)
-    if controls[first:]:
-        # Folded, so that on a phone the first chart is not a dozen sliders away.
-        with _place_for_more(controls[first:]):
-            for control in controls[first:]:
-                values[control.key] = _value_of(control)
-    if notes is not None:
-        with notes:
-            _show_notes(controls, values)
-    if not presenting():
-        st.button(
-            "Back to the defaults",
-            key=f"reset_{controls[0].key}",
-            on_click=set_controls,
-            args=(tuple(controls), {}),
-            width="stretch",
-        )
-        # Its content is made when it is opened: it changes with every control.
-        links = st.popover(
-            "Link to this experiment",
-            width="stretch",
-            key=f"links_{controls[0].key}",
-            on_change="rerun",
-        )
-        if links.open:
-            with links:
-                _links(controls, values)
-    return values
+    place = st.container()
+
+    def draw_all() -> dict[str, Any]:
+        with place:
+            return _draw_all(controls, first)
+
+    known = all(control.key in st.session_state for control in controls)
+    if known and draw_later(draw_all):
+        return {control.key: st.session_state[control.key] for control in controls}
+    return draw_all()
 
 
 def set_controls(controls: Sequence[AnyControl], values: dict[str, Any]) -> None:
@@ -291,6 +270,42 @@ def plain(text: str) -> str:
     a\*b \$x\$
     """
     return re.sub(r"([\\`*_{}\[\]()#+!|~<>$:&-])", r"\\\1", text)
+
+
+def _draw_all(controls: Sequence[AnyControl], first: int) -> dict[str, Any]:
+    _drawn().update({control.key: control for control in controls})
+    _mend_link(controls)
+    notes = st.container() if _notes_key(controls) in st.session_state else None
+    values: dict[str, Any] = {}
+    for control in controls[:first]:
+        values[control.key] = _value_of(control)
+    if controls[first:]:
+        # Folded, so that on a phone the first chart is not a dozen sliders away.
+        with _place_for_more(controls[first:]):
+            for control in controls[first:]:
+                values[control.key] = _value_of(control)
+    if notes is not None:
+        with notes:
+            _show_notes(controls, values)
+    if not presenting():
+        st.button(
+            "Back to the defaults",
+            key=f"reset_{controls[0].key}",
+            on_click=set_controls,
+            args=(tuple(controls), {}),
+            width="stretch",
+        )
+        # Its content is made when it is opened: it changes with every control.
+        links = st.popover(
+            "Link to this experiment",
+            width="stretch",
+            key=f"links_{controls[0].key}",
+            on_change="rerun",
+        )
+        if links.open:
+            with links:
+                _links(controls, values)
+    return values
 
 
 def _mend_link(controls: Sequence[AnyControl]) -> None:

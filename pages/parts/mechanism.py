@@ -15,8 +15,9 @@ from pages.parts.controls import plain, set_some
 from pages.parts.html_table import steady
 from pages.parts.lesson import compare, try_this
 from pages.parts.mechanism_lesson import CASES, CONTROLS, DIAGRAM, STAGES_IN_WORDS, WHY
+from pages.parts.moving import paint_first
 from pages.parts.present import presenting, shown
-from pages.parts.show import fold, paint_first, show_chart, show_table
+from pages.parts.show import fold, show_chart, show_table
 
 
 def show_presets() -> None:

@@ -1,7 +1,6 @@
 """Charts, tables, source and limits, put on screen the same way on every page."""
 
 import inspect
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -15,8 +14,6 @@ from core.charts.large import enlarge_words
 from core.charts.style import spec
 from pages.parts.html_table import STYLE, show_words, steady
 from pages.parts.present import chart_height, presenting
-
-PAINTING = 0.04  # seconds a browser needs to draw the page's first chart
 
 
 # Streamlit's own cache takes 0.2 ms to find a chart again, and a page has up to eleven.
@@ -73,15 +70,6 @@ def show_chart(
         on_select=on_click or "ignore",
     )
     steady(says, lines=lines)
-
-
-def paint_first() -> None:
-    """Let the browser paint what it has been sent, before the rest of the page comes.
-
-    What arrives together is drawn together, so that the chart a student waits for would wait for
-    every table below it. Nothing is computed meanwhile, here or for any other visitor.
-    """
-    time.sleep(PAINTING)
 
 
 def style_page() -> None:

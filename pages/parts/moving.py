@@ -1,0 +1,87 @@
+"""The part of a page that follows its sliders: drawn in turn, its answer before its controls."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec
+
+import streamlit as st
+
+P = ParamSpec("P")
+
+PAINTING = 0.06  # seconds a browser needs to draw the page's first chart
+PATIENCE = 2.0  # seconds after which a part is drawn out of turn, should another hang
+
+_turn = threading.Lock()
+
+
+class _Run(threading.local):
+    """What the run in this thread has to remember; a run draws one page for one visitor."""
+
+    has_turn = False
+    later: list[Callable[[], object]] | None = None  # what its answer need not wait for
+
+
+_run = _Run()
+
+
+def draw_moving(part: Callable[P, None], *args: P.args, **options: P.kwargs) -> None:
+    """Draw a part of the page that is drawn alone when one of its controls moves.
+
+    Python draws for one visitor at a time. Left to themselves, the runs of a class share it in
+    slices, and all end late; here one ends before the next begins.
+    """
+
+    @wraps(part)
+    def drawn(*args: P.args, **options: P.kwargs) -> None:
+        with _in_turn():
+            _run.later = []
+            try:
+                part(*args, **options)
+                _draw_rest()
+            finally:
+                _run.later = None
+
+    # A fragment: the still parts of the page are left alone while a slider moves.
+    st.fragment(drawn)(*args, **options)
+
+
+def draw_later(draw: Callable[[], object]) -> bool:
+    """Put off what the answer need not wait for; return whether that is possible here."""
+    if _run.later is None:
+        return False
+    _run.later.append(draw)
+    return True
+
+
+def paint_first() -> None:
+    """Let the browser paint what it has been sent, before the rest of the page comes.
+
+    What arrives together is drawn together, so that the chart a student waits for would wait for
+    every control above it and every table below. Nothing is computed meanwhile for this visitor,
+    and the turn is another's.
+    """
+    if _run.has_turn:
+        _turn.release()
+    time.sleep(PAINTING)
+    if _run.has_turn:
+        _run.has_turn = _turn.acquire(timeout=PATIENCE)
+    _draw_rest()
+
+
+@contextmanager
+def _in_turn() -> Iterator[None]:
+    _run.has_turn = _turn.acquire(timeout=PATIENCE)
+    try:
+        yield
+    finally:
+        if _run.has_turn:
+            _run.has_turn = False
+            _turn.release()
+
+
+def _draw_rest() -> None:
+    while _run.later:
+        _run.later.pop(0)()

@@ -1,0 +1,127 @@
+"""What follows a slider is drawn in turn, and its answer before its controls."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import moving
+from pages.parts.moving import _in_turn, paint_first
+
+LONG = 20  # seconds; a bound, not a measurement
+
+
+def page():
+    import streamlit as st
+
+    from pages.parts.controls import Slider, draw
+    from pages.parts.moving import draw_moving, paint_first
+
+    def part(name):
+        values = draw((Slider(key="n", label="n", low=0, high=9, default=3),))
+        st.markdown(f"{name} {values['n']}")
+        paint_first()
+        st.caption("the rest")
+
+    draw_moving(part, "answer")
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """What is put on the page, in that order."""
+    sent = []
+    for name in ("slider", "markdown", "caption"):
+        real = getattr(st, name)
+
+        def spy(*args, real=real, name=name, **options):
+            sent.append(name)
+            return real(*args, **options)
+
+        monkeypatch.setattr(st, name, spy)
+    monkeypatch.setattr(moving, "PAINTING", 0)
+    return sent
+
+
+def test_the_answer_comes_before_the_controls_once_their_values_are_known(sent):
+    app = AppTest.from_function(page).run()
+    assert sent == ["slider", "markdown", "caption"]
+    sent.clear()
+    app.slider(key="n").set_value(7).run()
+    assert sent == ["markdown", "slider", "caption"]
+    assert [element.value for element in app.markdown] == ["answer 7"]
+    # Above the answer on the page all the same.
+    kinds = [type(element).__name__ for element in app.main]
+    assert [kind for kind in kinds if kind in ("Slider", "Markdown")] == ["Slider", "Markdown"]
+
+
+def test_controls_are_drawn_where_no_answer_comes(sent):
+    def early():
+        import streamlit as st
+
+        from pages.parts.controls import Slider, draw
+        from pages.parts.moving import draw_moving
+
+        def part():
+            draw((Slider(key="n", label="n", low=0, high=9, default=3),))
+            st.markdown("that cannot be")
+
+        draw_moving(part)
+
+    app = AppTest.from_function(early).run()
+    app.slider(key="n").set_value(5).run()
+    assert sent == ["slider", "markdown", "markdown", "slider"]
+    assert app.slider(key="n").value == 5
+
+
+def test_one_is_drawn_at_a_time():
+    at_work, most = 0, 0
+    counting = threading.Lock()
+
+    def draw(_):
+        nonlocal at_work, most
+        with _in_turn():
+            with counting:
+                at_work += 1
+                most = max(most, at_work)
+            time.sleep(0.005)
+            with counting:
+                at_work -= 1
+
+    with ThreadPoolExecutor(8) as class_:
+        list(class_.map(draw, range(24)))
+    assert most == 1
+
+
+def test_while_one_is_painted_another_is_drawn(monkeypatch):
+    other_drew = threading.Event()
+
+    def other():
+        with _in_turn():
+            other_drew.set()
+
+    def wait(_):
+        threading.Thread(target=other).start()
+        assert other_drew.wait(LONG)
+
+    monkeypatch.setattr(moving.time, "sleep", wait)
+    with _in_turn():
+        paint_first()
+        assert moving._turn.locked()
+    assert not moving._turn.locked()
+
+
+def test_a_part_that_fails_gives_its_turn_back():
+    with pytest.raises(ZeroDivisionError), _in_turn():
+        raise ZeroDivisionError
+    assert not moving._turn.locked()
+
+
+def test_one_that_hangs_does_not_hold_up_the_others_for_long(monkeypatch):
+    monkeypatch.setattr(moving, "PATIENCE", 0.05)
+    with moving._turn:
+        with _in_turn():
+            assert not moving._run.has_turn
+        assert moving._turn.locked(), "who had no turn must not give it back"
