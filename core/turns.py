@@ -80,6 +80,7 @@ class TurnService(Generic[Item]):
         keep_bytes: int = 64 * 2**20,
         size_of: Callable[[Item], int] = lambda _: 0,
         only_last: bool = False,
+        give_way: Callable[[], object] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         threaded: bool = True,
     ) -> None:
@@ -94,6 +95,7 @@ class TurnService(Generic[Item]):
             keep_bytes: how large the kept jobs may be together, by ``size_of``.
             size_of: the bytes one item takes.
             only_last: whether an item replaces the one before it, as one that holds all of it does.
+            give_way: called before every step; returns once the step may be taken.
             clock: seconds, from any start; never goes back.
             threaded: False leaves it to the caller to call `turn`, as tests do.
         """
@@ -106,7 +108,7 @@ class TurnService(Generic[Item]):
         self._turn_seconds, self._abandon_seconds = turn_seconds, abandon_seconds
         self._keep_jobs, self._keep_bytes = keep_jobs, keep_bytes
         self._size_of, self._only_last = size_of, only_last
-        self._clock, self._threaded = clock, threaded
+        self._give_way, self._clock, self._threaded = give_way, clock, threaded
 
         # Everything below is guarded by this lock, which is never held while a generator runs.
         self._changed = threading.Condition()
@@ -197,8 +199,10 @@ class TurnService(Generic[Item]):
         for stopped in to_close:
             _close(stopped)
         end = self._clock() + self._turn_seconds
-        while job is not None and self._step(job) and self._clock() < end:
-            pass
+        while job is not None:
+            self._give_way()
+            if not self._step(job) or self._clock() >= end:
+                break
         with self._changed:
             return self._busy()
 

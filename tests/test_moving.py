@@ -8,8 +8,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import moving
-from pages.parts.moving import _in_turn, paint_first
+from pages.parts import moving, server
+from pages.parts.moving import _in_turn, give_way, paint_first
+from pages.parts.server import training_service
 
 LONG = 20  # seconds; a bound, not a measurement
 
@@ -125,3 +126,41 @@ def test_one_that_hangs_does_not_hold_up_the_others_for_long(monkeypatch):
         with _in_turn():
             assert not moving._run.has_turn
         assert moving._turn.locked(), "who had no turn must not give it back"
+
+
+def test_training_gives_way_to_an_answer_that_is_being_drawn(monkeypatch):
+    monkeypatch.setattr(moving, "COURTESY", LONG)
+    gave_way = threading.Event()
+
+    def work():
+        give_way()
+        gave_way.set()
+
+    with _in_turn():
+        threading.Thread(target=work).start()
+        assert not gave_way.wait(0.05)
+    assert gave_way.wait(LONG)
+    with moving._turn:
+        pass  # and has not kept the turn
+
+
+def test_training_goes_on_beside_answers_that_never_cease(monkeypatch):
+    monkeypatch.setattr(moving, "COURTESY", 0.01)
+    with moving._turn:
+        give_way()
+        assert moving._turn.locked(), "whose turn it is must still have it"
+
+
+def test_every_step_of_training_gives_way(monkeypatch):
+    steps = []
+    monkeypatch.setattr(server, "give_way", lambda: steps.append("gave way"))
+    training_service.clear()
+    try:
+        service = training_service()
+        job = service.submit("key", lambda: iter((1, 2)), "ann")
+        end = time.monotonic() + LONG
+        while service.poll(job, "ann").state != "done" and time.monotonic() < end:
+            time.sleep(0.01)
+    finally:
+        training_service.clear()
+    assert len(steps) >= 2

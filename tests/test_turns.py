@@ -52,6 +52,22 @@ def test_two_jobs_take_turns_and_end():
     assert service.poll(first, "ann").state == service.poll(second, "bob").state == "done"
 
 
+def test_it_gives_way_before_every_step_and_not_when_there_is_none():
+    called = []
+    service = make_service(give_way=lambda: called.append("gave way"))
+    assert not service.turn()
+    assert called == []
+
+    def steps() -> Iterator[int]:
+        for i in range(2):
+            called.append(f"step {i}")
+            yield i
+
+    service.submit("key", steps, "ann")
+    drain(service)
+    assert called == ["gave way", "step 0", "gave way", "step 1", "gave way"]
+
+
 def test_a_turn_ends_with_the_first_step_past_its_time():
     clock = Clock()
 

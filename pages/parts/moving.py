@@ -14,6 +14,8 @@ P = ParamSpec("P")
 PAINTING = 0.06  # seconds a browser needs to draw the page's first chart
 PATIENCE = 2.0  # seconds after which a part is drawn out of turn, should another hang
 
+COURTESY = 0.02  # seconds for which a step of a training run waits for a visitor's answer
+
 _turn = threading.Lock()
 
 
@@ -69,6 +71,16 @@ def paint_first() -> None:
     if _run.has_turn:
         _run.has_turn = _turn.acquire(timeout=PATIENCE)
     _draw_rest()
+
+
+def give_way() -> None:
+    """Wait a little for a visitor whose answer is being drawn, if there is one.
+
+    Work that goes on for seconds would take every second slice of the interpreter's time. Bounded,
+    so that a full class slows it and does not stop it.
+    """
+    if _turn.acquire(timeout=COURTESY):
+        _turn.release()
 
 
 @contextmanager

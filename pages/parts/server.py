@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.recall_run import Part, part_bytes
 from core.turns import TurnService
+from pages.parts.moving import give_way
 
 MANY_FILES = 8192  # open files; 4 a visit, and 3 for two minutes after it has ended
 
@@ -59,7 +60,7 @@ def _allow_more_files() -> None:
 @st.cache_resource(show_spinner=False)
 def training_service() -> TurnService[Any]:
     """Return the one thread that trains for all visitors, each of their runs in turn."""
-    return TurnService(size_of=_item_bytes)
+    return TurnService(size_of=_item_bytes, give_way=give_way)
 
 
 @st.cache_resource(show_spinner=False)
