@@ -83,11 +83,13 @@ def leak(settings: LeakSettings) -> Leak:
     np.float64(0.0)
     """
     draws = _draw(settings)
+    masks = {"correct", "none", settings.mask}
+    changes = {mask: _changes(settings, mask, draws) for mask in masks}
     return Leak(
         settings=settings,
-        masked=_changes(settings, "correct", draws),
-        unmasked=_changes(settings, "none", draws),
-        chosen=_changes(settings, settings.mask, draws),
+        masked=changes["correct"],
+        unmasked=changes["none"],
+        chosen=changes[settings.mask],
     )
 
 
