@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.lexicon import DIMENSIONS, LEXICON
 from core.mechanism import Mechanism, MechanismSettings, Move, RowSteps
+from core.tables.counts import count_of
 from core.tables.numbers import fixed, signed
 
 BEFORE = "before the head"
@@ -225,7 +226,7 @@ def looking_sentence(result: Mechanism, index: int) -> str:
     later = len(labels) - 1 - index
     masked = ""
     if later and not allowed.all():
-        masked = f" The mask hides the {later} {'token' if later == 1 else 'tokens'} after it."
+        masked = f" The mask hides the {count_of(later, 'token')} after it."
     if allowed.sum() == 1:
         return f"“{labels[index]}” may look at itself alone, with weight 1.{masked}"
     if np.ptp(weights[allowed]) < 1e-9:
