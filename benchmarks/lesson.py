@@ -101,7 +101,8 @@ class Lesson:
     async def _move(self, student: Student) -> None:
         run = await student.move()
         self.reruns[student.page].append(run.seconds)
-        self.charts += [] if run.chart is None else [run.chart]
+        if run.chart is not None:
+            self.charts.append(run.chart)
 
     async def _tweak(self, student: Student, until: float) -> None:
         clock = time.perf_counter

@@ -123,6 +123,7 @@ def weight_summary_in_words(summary: pd.DataFrame) -> pd.DataFrame:
 def weights_sentence(changed: Sequence[QuestionRun], unchanged: Sequence[QuestionRun]) -> str:
     """Say where the question looks, with what was changed and with nothing changed."""
     parts: list[str] = []
+    questions: list[float] = []  # % of the weight
     for who, runs in ((CHANGED, changed), (UNCHANGED, unchanged)):
         if runs:
             match = 100 * float(np.mean([run.weight_on_match for run in runs]))
@@ -134,14 +135,11 @@ def weights_sentence(changed: Sequence[QuestionRun], unchanged: Sequence[Questio
                 "matching pair"
             )
             parts.append(f"{who.capitalize()}: {said} ({count_of(len(runs), 'run')}).")
-    if changed and unchanged:
-        mine, plain = (
-            100 * float(np.mean([run.weight_on_question for run in runs]))
-            for runs in (changed, unchanged)
-        )
+            questions.append(question)
+    if len(questions) == 2:
         parts.append(
-            f"Your changes move the question's weight by {signed(mine - plain, 1)} percentage "
-            "points."
+            f"Your changes move the question's weight by {signed(questions[0] - questions[1], 1)} "
+            "percentage points."
         )
     broken = sum(run.diverged is not None for run in (*changed, *unchanged))
     if broken:
