@@ -93,6 +93,7 @@ def test_the_page_asks_first_and_shows_nothing_of_the_answer():
     app = opened("scale", skip=False)
     assert any(button.label == SKIP for button in app.button)
     assert findings.result_sentence() not in words(app)
+    assert findings.findings()[0] not in words(app)
     app = next(b for b in app.button if b.label.startswith("64\\: one")).click().run()
     assert findings.result_sentence() in words(app)
     assert "64: one for each pair" in words(app)

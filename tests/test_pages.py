@@ -126,6 +126,11 @@ def test_what_is_folded_away_is_drawn_when_it_is_unfolded():
     assert [box.label for box in folded.expander] == [box.label for box in unfolded.expander]
 
 
+def test_the_code_is_read_when_it_is_unfolded():
+    assert not any("def leak(" in code.value for code in opened("mask_leak").code)
+    assert any("def leak(" in code.value for code in opened("mask_leak", unfold=["source"]).code)
+
+
 @pytest.mark.parametrize(
     ("name", "key"), [("recall_training", "gradients"), ("many_heads", "heads_gradients")]
 )
