@@ -267,9 +267,9 @@ def drawn(runs, evaluations, reply):
     points = gradcheck.gradient_points(check_gradients(SETTINGS))
     frames = circuits.circuit_frames(runs[0].checkpoints, SETTINGS)
     return {
-        "accuracy": (charts.accuracy_curve(200), curve),
-        "accuracy, linear": (charts.accuracy_curve(200, "linear"), curve),
-        "loss": (charts.loss_curve(200), curve),
+        "accuracy": (charts.accuracy_curve(), curve),
+        "accuracy, linear": (charts.accuracy_curve("linear"), curve),
+        "loss": (charts.loss_curve(), curve),
         "weights": (charts.weights(), tables.weights(*evaluations, SETTINGS)),
         "reply weights": (charts.reply_weights(4), asking.reply_tokens(reply)),
         "reply values": (charts.reply_values(8), asking.reply_values(reply)),
@@ -326,8 +326,20 @@ def test_a_chart_holds_no_data_and_its_quantities_have_fixed_domains(name, drawn
     for encoding in every(specification, "encoding"):
         for channel in ("x", "y", "color"):
             described = encoding.get(channel, {})
-            if described.get("type") == "quantitative" and "field" in described:
-                assert "domain" in described["scale"], (name, channel)
+            if described.get("type") == "quantitative" and described.get("field") != tables.STEP:
+                assert "field" not in described or "domain" in described["scale"], (name, channel)
+
+
+@pytest.mark.parametrize("n_heard", [0, 1, 5])
+@pytest.mark.parametrize("n_steps", [30, 200, 3000])
+def test_the_axis_of_steps_has_its_length_before_the_run_has(n_heard, n_steps, runs, drawn):
+    heard = (run.checkpoints[:n_heard] for run in runs)
+    frame = tables.curve(*heard, replace(SETTINGS, n_steps=n_steps))
+    assert (frame[tables.STEP].min(), frame[tables.STEP].max()) == (0, n_steps)
+    for name in ("accuracy", "accuracy, linear", "loss"):
+        scales = [x["scale"] for x in every(spec(drawn[name][0]), "x") if "scale" in x]
+        assert scales
+        assert all(scale["nice"] is False for scale in scales)
 
 
 def test_the_slider_of_the_circuits_reaches_every_step_in_the_frame():

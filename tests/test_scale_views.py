@@ -221,8 +221,18 @@ def test_a_run_that_diverged_says_so():
 
 def test_the_curve_has_every_checkpoint_and_both_levels():
     frame = one_cell.curve([fresh_like(RUNS[0])], RUNS[0])
-    assert frame["Mark"].tolist() == ["run", "run", "chance", "ceiling"]
-    assert frame["Accuracy (%)"].tolist()[2:] == [12.5, 100 * float(uniform_ceiling(16, 8))]
+    levels = frame[frame["Mark"] != "end of axis"]
+    assert levels["Mark"].tolist() == ["run", "run", "chance", "ceiling"]
+    assert levels["Accuracy (%)"].tolist()[2:] == [12.5, 100 * float(uniform_ceiling(16, 8))]
+
+
+@pytest.mark.parametrize("n_steps", [100, 3000])
+def test_the_axis_of_the_curve_has_its_length_before_there_is_a_run(n_steps):
+    frame = one_cell.curve([], replace(RUNS[0], n_steps=n_steps))
+    assert frame["Step"].dropna().tolist() == [0, n_steps]
+    written = str(spec(charts.curves()))
+    assert "datum.Mark == 'end of axis'" in written
+    assert "'scale': {'nice': False}" in written
 
 
 def test_the_lines_mark_the_chosen_pairs_alone():
@@ -251,10 +261,9 @@ def test_the_result_names_the_smallest_width():
     assert f"d_k = {findings.smallest_width(64, 2)} is the smallest" in findings.result_sentence()
 
 
-@pytest.mark.parametrize("args", [("recall_map",), ("by_width",), ("curves", 3000)])
-def test_charts_build_and_name_their_axes(args):
-    name, *rest = args
-    specification = spec(getattr(charts, name)(*rest))
+@pytest.mark.parametrize("name", ["recall_map", "by_width", "curves"])
+def test_charts_build_and_name_their_axes(name):
+    specification = spec(getattr(charts, name)())
     assert "data" not in specification["layer"][0]
     text = str(specification)
     assert "Pairs in a sequence" in text or "Accuracy (%)" in text

@@ -18,14 +18,13 @@ _POWERS = {power: 10.0**power for power in range(-12, 0, 2)}  # of ten, on the a
 _LARGEST_GRADIENT = 1.0  # nats per unit; beyond it a point is drawn at the edge
 
 
-def accuracy_curve(n_steps: int, axis: str = "logarithmic") -> alt.TopLevelMixin:
+def accuracy_curve(axis: str = "logarithmic") -> alt.TopLevelMixin:
     """Draw accuracy against step, with chance, the ceiling, and the article's two figures.
 
     Args:
-        n_steps: where the axis ends, however far the run is.
         axis: one of `AXES`; the logarithmic one is linear up to step 10, so that 0 has a place.
     """
-    x = _steps(n_steps, axis)
+    x = _steps(axis)
     y = alt.Y(field=ACCURACY, type="quantitative", scale=alt.Scale(domain=[0, 100]))
     article = _marks("article").encode(x=x, y=y, tooltip=_mark_tooltip(ACCURACY, ".1f"))
     words = alt.Text(field="Words", type="nominal")
@@ -44,9 +43,9 @@ def accuracy_curve(n_steps: int, axis: str = "logarithmic") -> alt.TopLevelMixin
     )
 
 
-def loss_curve(n_steps: int, axis: str = "logarithmic") -> alt.TopLevelMixin:
+def loss_curve(axis: str = "logarithmic") -> alt.TopLevelMixin:
     """Draw the test loss against step, on a logarithmic axis, with the loss of pure chance."""
-    x = _steps(n_steps, axis)
+    x = _steps(axis)
     y = alt.Y(
         field=LOSS,
         type="quantitative",
@@ -196,13 +195,16 @@ def gradient_differences() -> alt.TopLevelMixin:
     ).properties(height=CHART_HEIGHT, width="container")
 
 
-def _steps(n_steps: int, axis: str) -> alt.X:
-    domain = [0, max(1, n_steps)]
+def _steps(axis: str) -> alt.X:
+    """Return the axis of steps: as long as the lines of chance and ceiling, whose data set it.
+
+    A domain in the specification would have every number of steps build the chart anew.
+    """
     if axis == "linear":
-        scale = alt.Scale(domain=domain, nice=False)
+        scale = alt.Scale(nice=False)
         ticks = alt.Axis(format=",d")
     else:
-        scale = alt.Scale(type="symlog", constant=10, domain=domain, nice=False)
+        scale = alt.Scale(type="symlog", constant=10, nice=False)
         ticks = alt.Axis(values=[0, 10, 30, 100, 300, 1000, 3000, 10_000], format=",d")
     return alt.X(
         field=STEP,

@@ -102,25 +102,24 @@ def by_width() -> alt.TopLevelMixin:
     return alt.layer(*layers, data=no_data()).properties(height=CHART_HEIGHT, width="container")
 
 
-def curves(n_steps: int) -> alt.TopLevelMixin:
+def curves() -> alt.TopLevelMixin:
     """Draw the accuracy of each run over the steps of its training."""
     base = alt.Chart(no_data())
+    x = alt.X("Step:Q", title="Training steps", scale=alt.Scale(nice=False))
     y = alt.Y(field=ACCURACY, type="quantitative", scale=alt.Scale(domain=[0, 100]))
+    # Unseen: it gives the axis its length before there is a run.
+    ends = base.transform_filter("datum.Mark == 'end of axis'").mark_point(opacity=0).encode(x=x)
     lines = (
         base.transform_filter("datum.Mark == 'run'")
         .mark_line(color=COLOURS["learned"], point=alt.OverlayMarkDef(size=25))
         .encode(
-            x=alt.X(
-                "Step:Q",
-                title="Training steps",
-                scale=alt.Scale(domain=[0, n_steps], nice=False),
-            ),
+            x=x,
             y=y,
             detail="Seed:N",
             tooltip=["Seed:N", _number("Step", ","), _number(ACCURACY, ".2f")],
         )
     )
-    return alt.layer(*_levels(base, y), lines, data=no_data()).properties(
+    return alt.layer(*_levels(base, y), ends, lines, data=no_data()).properties(
         height=240, width="container"
     )
 

@@ -85,12 +85,16 @@ def again_sentence(fresh: Sequence[ScaleRun]) -> str:
 
 
 def curve(fresh: Sequence[ScaleRun], settings: ScaleSettings) -> pd.DataFrame:
-    """Return the accuracy at each checkpoint of the finished runs, with chance and the ceiling."""
+    """Return the accuracy at each checkpoint of the finished runs, with chance and the ceiling.
+
+    Two rows more are the ends of the axis, which has its length before there is a run.
+    """
     rows: list[dict[str, object]] = [
         {"Mark": "run", "Seed": run.settings.seed, "Step": step, ACCURACY: 100 * accuracy}
         for run in fresh
         for step, accuracy in run.curve
     ]
+    rows += [{"Mark": "end of axis", "Step": step} for step in (0, settings.n_steps)]
     for mark, level, words in (
         ("chance", 1 / settings.n_values, "chance"),
         ("ceiling", ceiling(settings), "ceiling for equal weights"),

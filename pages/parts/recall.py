@@ -50,7 +50,6 @@ def show_curve(visit: Visit, axis: str, *, polling: bool) -> None:
     show_chart(
         charts.accuracy_curve,
         tables.curve(run.learned, run.uniform, visit.settings),
-        visit.settings.n_steps,
         axis,
         key="accuracy_curve",
         above=STATUS,
@@ -74,7 +73,6 @@ def show_checkpoints(visit: Visit, axis: str) -> None:
     show_chart(
         charts.loss_curve,
         tables.curve(run.learned, run.uniform, visit.settings),
-        visit.settings.n_steps,
         axis,
         key="loss_curve",
         says=tables.loss_sentence(run.learned, run.uniform, visit.settings),

@@ -77,7 +77,6 @@ def show_cell(series: CellSeries | None, runs: tuple[ScaleSettings, ...], *, pol
     show_chart(
         charts.curves,
         one_cell.curve(fresh, runs[0]),
-        runs[0].n_steps,
         key="scale_curves",
         says=one_cell.curve_sentence(fresh, runs[0]),
         alt_text="Lines: the accuracy of each run on this server over its training steps, with "
