@@ -114,6 +114,49 @@ def test_while_one_is_painted_another_is_drawn(monkeypatch):
     assert not moving._turn.locked()
 
 
+def charted():
+    import pandas as pd
+    import streamlit as st
+
+    from core.charts.mask_leak import influence, output_changes
+    from core.charts.mechanism import moves
+    from pages.parts.moving import draw_moving, paint_first
+    from pages.parts.show import show_chart
+
+    def part():
+        high, rows, other = (st.slider(name, 0, 9, 3) for name in ("high", "rows", "other"))
+        frame = pd.DataFrame({"Position": [0, 1], "Largest change": [0.0, float(high)]})
+        show_chart(output_changes, frame, key="first", says="", alt_text="first")
+        show_chart(moves, frame, rows, key="second", says="", alt_text="second")
+        paint_first()
+        # What comes later does not count.
+        show_chart(influence, frame * other, key="third", says="", alt_text="third")
+
+    draw_moving(part)
+
+
+@pytest.mark.parametrize(("slider", "pauses"), [("high", 1), ("rows", 1), ("other", 0)])
+def test_it_pauses_for_a_chart_that_changed_and_only_then(slider, pauses, monkeypatch):
+    paused = []
+    monkeypatch.setattr(moving, "_pause", lambda: paused.append(None))
+    app = AppTest.from_function(charted).run()
+    assert len(paused) == 1  # everything is new
+    for value in (5, 6):
+        paused.clear()
+        moved = next(found for found in app.slider if found.label == slider)
+        moved.set_value(value).run()
+        assert not app.exception
+        assert len(paused) == pauses
+
+
+def test_it_pauses_where_there_is_no_chart_to_compare(monkeypatch, sent):
+    paused = []
+    monkeypatch.setattr(moving, "_pause", lambda: paused.append(None))
+    app = AppTest.from_function(page).run()
+    app.slider(key="n").set_value(7).run()
+    assert len(paused) == 2
+
+
 def test_a_part_that_fails_gives_its_turn_back():
     with pytest.raises(ZeroDivisionError), _in_turn():
         raise ZeroDivisionError

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec
 
+import pandas as pd
 import streamlit as st
 
 P = ParamSpec("P")
@@ -16,6 +17,8 @@ PATIENCE = 2.0  # seconds after which a part is drawn out of turn, should anothe
 
 COURTESY = 0.02  # seconds for which a step of a training run waits for a visitor's answer
 
+_FIRST = "first_charts"  # those drawn before the last pause, in the session's state
+
 _turn = threading.Lock()
 
 
@@ -24,6 +27,7 @@ class _Run(threading.local):
 
     has_turn = False
     later: list[Callable[[], object]] | None = None  # what its answer need not wait for
+    first: dict[object, pd.DataFrame] | None = None  # the charts drawn so far, until it pauses
 
 
 _run = _Run()
@@ -39,12 +43,12 @@ def draw_moving(part: Callable[P, None], *args: P.args, **options: P.kwargs) -> 
     @wraps(part)
     def drawn(*args: P.args, **options: P.kwargs) -> None:
         with _in_turn():
-            _run.later = []
+            _run.later, _run.first = [], {}
             try:
                 part(*args, **options)
                 _draw_rest()
             finally:
-                _run.later = None
+                _run.later = _run.first = None
 
     # A fragment: the still parts of the page are left alone while a slider moves.
     st.fragment(drawn)(*args, **options)
@@ -58,19 +62,47 @@ def draw_later(draw: Callable[[], object]) -> bool:
     return True
 
 
+def note_chart(chart: object, frame: pd.DataFrame) -> None:
+    """Take note of a chart that is drawn, for `paint_first`.
+
+    Args:
+        chart: which it is, and all it shows but its data; hashable.
+        frame: its data.
+    """
+    if _run.first is not None:
+        _run.first[chart] = frame
+
+
 def paint_first() -> None:
     """Let the browser paint what it has been sent, before the rest of the page comes.
 
     What arrives together is drawn together, so that the chart a student waits for would wait for
     every control above it and every table below. Nothing is computed meanwhile for this visitor,
-    and the turn is another's.
+    and the turn is another's. If no chart so far has changed, the student waits for what is still
+    to come, and there is no pause.
     """
+    if _is_new(_run.first):
+        _pause()
+    _run.first = None
+    _draw_rest()
+
+
+def _is_new(charts: dict[object, pd.DataFrame] | None) -> bool:
+    """Return whether these charts show anything that the last ones before a pause did not."""
+    if not charts:
+        return True
+    last = st.session_state.get(_FIRST, {})
+    st.session_state[_FIRST] = charts
+    same = charts.keys() == last.keys() and all(charts[key].equals(last[key]) for key in charts)
+    return not same
+
+
+def _pause() -> None:
     if _run.has_turn:
         _turn.release()
     time.sleep(PAINTING)
     if _run.has_turn:
         _run.has_turn = _turn.acquire(timeout=PATIENCE)
-    _draw_rest()
 
 
 def give_way() -> None:

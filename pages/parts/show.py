@@ -13,6 +13,7 @@ import streamlit as st
 from core.charts.large import enlarge_words
 from core.charts.style import spec
 from pages.parts.html_table import STYLE, show_words, steady
+from pages.parts.moving import note_chart
 from pages.parts.present import chart_height, presenting
 
 
@@ -69,6 +70,7 @@ def show_chart(
         width="stretch",
         on_select=on_click or "ignore",
     )
+    note_chart((key, args), frame)
     steady(says, lines=lines)
 
 
