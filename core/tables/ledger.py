@@ -9,6 +9,7 @@ from core.ledger import Ledger, Line, ModelConfig, count_parameters
 from core.ledger_formulas import PartFormula
 from core.tables.counts import count_of
 from core.tables.numbers import significant
+from core.tables.text import text_table
 
 OWN_SHARE = "Share of this ledger's total (%)"
 PRINTED_SHARE = "Share of GPT-3's printed 175 billion (%)"
@@ -105,16 +106,16 @@ def copies(line: Line) -> str:
 def line_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the line table as text, each large number with its words beside it."""
     shapes = zip(frame["Shape"], frame["Shape (numbers)"], strict=True)
-    return pd.DataFrame(
+    return text_table(
         {
             "Part": frame["Part"],
             "Matrix": frame["Matrix"],
             "Shape": [f"{formula} = {sizes}" if formula else "" for formula, sizes in shapes],
-            "Per head": frame["Per head (parameters)"].map(_count_or_blank),
-            "Per layer": frame["Per layer (parameters)"].map(_count_or_blank),
-            "Whole model": frame["Whole model (parameters)"].map(count_in_words),
-            OWN_SHARE.removesuffix(" (%)"): frame[OWN_SHARE].map(share_in_words),
-            PRINTED_SHARE.removesuffix(" (%)"): frame[PRINTED_SHARE].map(share_in_words),
+            "Per head": map(_count_or_blank, frame["Per head (parameters)"]),
+            "Per layer": map(_count_or_blank, frame["Per layer (parameters)"]),
+            "Whole model": map(count_in_words, frame["Whole model (parameters)"]),
+            OWN_SHARE.removesuffix(" (%)"): map(share_in_words, frame[OWN_SHARE]),
+            PRINTED_SHARE.removesuffix(" (%)"): map(share_in_words, frame[PRINTED_SHARE]),
         }
     )
 
@@ -145,15 +146,15 @@ def formula_table(formulas: tuple[PartFormula, ...], ledger: Ledger) -> pd.DataF
 
 def formula_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the formula table as text."""
-    return pd.DataFrame(
+    return text_table(
         {
             "Part": frame["Part"],
             "Formula": frame["Formula"],
             "In numbers": frame["In numbers"],
-            "Formula gives": frame["Formula gives (parameters)"].map("{:,}".format),
-            "Lines add up to": frame["Lines add up to (parameters)"].map(count_in_words),
-            "Difference": frame["Difference (parameters)"].map("{:,}".format),
-            OWN_SHARE.removesuffix(" (%)"): frame[OWN_SHARE].map(share_in_words),
+            "Formula gives": map("{:,}".format, frame["Formula gives (parameters)"]),
+            "Lines add up to": map(count_in_words, frame["Lines add up to (parameters)"]),
+            "Difference": map("{:,}".format, frame["Difference (parameters)"]),
+            OWN_SHARE.removesuffix(" (%)"): map(share_in_words, frame[OWN_SHARE]),
         }
     )
 

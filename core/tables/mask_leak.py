@@ -10,6 +10,7 @@ from core.mask_leak import Leak, MaskCheck
 from core.reported import LEAK_BEFORE_MASKED, LEAK_N_TOKENS, LEAK_POSITION
 from core.tables.counts import count_of
 from core.tables.numbers import significant
+from core.tables.text import text_table
 
 MASKED = "Largest change with the mask"
 UNMASKED = "Largest change without a mask"
@@ -52,16 +53,18 @@ def leak_summary(result: Leak) -> pd.DataFrame:
 
 def leak_summary_in_words(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the summary as text, with an exact zero said as such."""
-    words = summary.astype(object)
-    for column in (MASKED, UNMASKED):
-        words[column] = [exactly(value) for value in summary[column]]
-    words["Article"] = (
-        ["exactly 0 with the mask", "not reported", "not reported"]
-        if summary[ARTICLE].notna().any()
-        else "another setting"
+    reported = summary[ARTICLE].notna().any()
+    return text_table(
+        {
+            "Outputs": summary["Outputs"],
+            "How many": map(str, summary["How many"]),
+            MASKED: map(exactly, summary[MASKED]),
+            UNMASKED: map(exactly, summary[UNMASKED]),
+            "Article": ["exactly 0 with the mask", "not reported", "not reported"]
+            if reported
+            else ["another setting"] * len(summary),
+        }
     )
-    words["How many"] = words["How many"].astype(str)
-    return words.drop(columns=ARTICLE)
 
 
 def output_changes(result: Leak) -> pd.DataFrame:
@@ -109,13 +112,16 @@ def mask_checks(checks: list[MaskCheck]) -> pd.DataFrame:
 
 def mask_checks_in_words(table: pd.DataFrame) -> pd.DataFrame:
     """Return the checks as text, with an exact zero said as such."""
-    words = table.astype(object)
-    column = "Largest change before the changed token"
-    words[column] = [exactly(value) for value in table[column]]
-    moved = "Outputs before it that moved"
-    words[moved] = [f"{count}" for count in table[moved]]
-    words["Smallest row sum"] = [f"{value:.3f}" for value in table["Smallest row sum"]]
-    return words
+    change, moved = "Largest change before the changed token", "Outputs before it that moved"
+    return text_table(
+        {
+            "Mask": table["Mask"],
+            change: map(exactly, table[change]),
+            moved: map(str, table[moved]),
+            "Smallest row sum": map("{:.3f}".format, table["Smallest row sum"]),
+            "Why": table["Why"],
+        }
+    )
 
 
 def exactly(value: float) -> str:

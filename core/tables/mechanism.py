@@ -14,6 +14,7 @@ from core.lexicon import DIMENSIONS, LEXICON
 from core.mechanism import Mechanism, MechanismSettings, Move, RowSteps
 from core.tables.counts import count_of
 from core.tables.numbers import fixed, signed
+from core.tables.text import text_table
 
 BEFORE = "before the head"
 AFTER = "after the head"
@@ -167,10 +168,19 @@ def move_table(found: dict[str, tuple[Move, ...]]) -> pd.DataFrame:
 
 def move_table_in_words(table: pd.DataFrame) -> pd.DataFrame:
     """Return the moves as text in fewer, narrower columns."""
-    words = table.drop(columns=["Word"]).astype(object)
-    for name, written in zip(MOVE_NUMBERS, (fixed, fixed, signed), strict=True):
-        words[name] = [written(value, 3) for value in table[name]]
-    return words.rename(columns={name: name.removesuffix(" (no unit)") for name in MOVE_NUMBERS})
+    written = dict(zip(MOVE_NUMBERS, (fixed, fixed, signed), strict=True))
+    numbers = {
+        name.removesuffix(" (no unit)"): [write(value, 3) for value in table[name]]
+        for name, write in written.items()
+    }
+    return text_table(
+        {
+            "Preset": table["Preset"],
+            "Towards": table["Towards"],
+            **numbers,
+            "Article": table["Article"],
+        }
+    )
 
 
 def lexicon_table() -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Tables and sentences of one cell of recall at scale: shipped, and run again on this server."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import nan
 
 import pandas as pd
@@ -9,6 +9,7 @@ from core.recall_at_scale import N_FRESH, ScaleRun, ScaleSettings
 from core.recall_map import ShippedRun, shipped_cell
 from core.tables.counts import count_runs
 from core.tables.scale import ACCURACY, ceiling
+from core.tables.text import text_table
 
 SHIPPED, SERVER = "Beforehand: ", "On this server: "
 NUMBERS = ("accuracy (%)", "match on top (%)", "99 % at step")
@@ -35,11 +36,11 @@ def cell_table(runs: Sequence[ScaleSettings], fresh: Sequence[ScaleRun]) -> pd.D
 
 def cell_table_in_words(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with its numbers as words; an empty place is a dash."""
-    words = table.copy()
+    words: dict[str, Iterable[object]] = {"Seed": table["Seed"]}
     for name in table.columns.drop("Seed"):
         form = "{:,.0f}" if "step" in name else "{:.2f}"
         words[name] = [form.format(x) if x == x else "–" for x in table[name]]
-    return words
+    return text_table(words)
 
 
 def shipped_like(settings: ScaleSettings) -> ShippedRun | None:

@@ -9,6 +9,7 @@ from core.binary_units import GIB, in_binary_units
 from core.tables.counts import count_of
 from core.tables.ledger import in_words, share_in_words
 from core.tables.numbers import significant
+from core.tables.text import text_table
 from core.token_cost import (
     BITS,
     cache_bytes,
@@ -83,13 +84,11 @@ def work_table(model: Model, n: int, *, compressed: bool) -> pd.DataFrame:
 
 def work_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the work as text."""
-    return pd.DataFrame(
+    return text_table(
         {
             "Part": frame["Part"],
-            "Multiply-adds of one token": [
-                f"{value:,}" for value in frame["Multiply-adds of one token"]
-            ],
-            "Share": frame["Share (%)"].map(share_in_words),
+            "Multiply-adds of one token": map("{:,}".format, frame["Multiply-adds of one token"]),
+            "Share": map(share_in_words, frame["Share (%)"]),
         }
     )
 
@@ -166,11 +165,14 @@ def cache_table(model: Model, n: int, sequences: int, *, compressed: bool) -> pd
 
 def cache_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the cache as text, in binary units."""
-    words = pd.DataFrame({"Bits of a number": frame["Bits of a number"]})
-    for column in frame.columns[1:-1]:
-        words[column.removesuffix(" (bytes)")] = frame[column].map(in_binary_units)
-    words["All sequences ÷ weights"] = frame[frame.columns[-1]].map(significant)
-    return words
+    bits, *sizes, share = frame.columns
+    return text_table(
+        {
+            bits: frame[bits],
+            **{name.removesuffix(" (bytes)"): map(in_binary_units, frame[name]) for name in sizes},
+            "All sequences ÷ weights": map(significant, frame[share]),
+        }
+    )
 
 
 def cache_sentence(model: Model, n: int, sequences: int, *, compressed: bool) -> str:

@@ -9,6 +9,7 @@ from core.model_presets import Preset
 from core.tables.counts import count_of
 from core.tables.ledger import PICTURE_PARTS, PICTURE_ROWS, count_in_words, in_words, share_in_words
 from core.tables.numbers import fixed
+from core.tables.text import text_table
 
 AT_WORK, IDLE = "at work on a token", "experts a token is not sent to"
 
@@ -33,13 +34,13 @@ def part_table(model: Model) -> pd.DataFrame:
 
 def part_table_in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the parts as text."""
-    return pd.DataFrame(
+    return text_table(
         {
             "Part": frame["Part"],
-            "Parameters": frame["Parameters"].map(count_in_words),
-            "Share of all": frame["Share of all (%)"].map(share_in_words),
-            "At work on a token": frame["At work on a token (parameters)"].map(count_in_words),
-            "Share of those": frame["Share of those at work (%)"].map(share_in_words),
+            "Parameters": map(count_in_words, frame["Parameters"]),
+            "Share of all": map(share_in_words, frame["Share of all (%)"]),
+            "At work on a token": map(count_in_words, frame["At work on a token (parameters)"]),
+            "Share of those": map(share_in_words, frame["Share of those at work (%)"]),
         }
     )
 
