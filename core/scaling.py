@@ -67,29 +67,28 @@ def scaling(settings: ScalingSettings) -> Scaling:
     array([1., 1., 1.])
     """
     rng = np.random.default_rng(settings.seed)
-    shape = settings.n_draws, settings.n_tokens
-    dots = []
-    for d_k in D_KS:
-        Q, K = rng.standard_normal((2, *shape, d_k))
-        dots.append(Q @ K.transpose(0, 2, 1))
-    scores = np.stack(dots, axis=-1)  # (n_draws, n_tokens, n_tokens, len(D_KS))
+    n_draws, n_tokens = settings.n_draws, settings.n_tokens
+    scores = np.empty((len(D_KS), n_draws, n_tokens, n_tokens))
+    for of_d_k, d_k in zip(scores, D_KS, strict=True):
+        Q, K = rng.standard_normal((2, n_draws, n_tokens, d_k))
+        np.matmul(Q, K.transpose(0, 2, 1), out=of_d_k)
     roots = np.sqrt(D_KS)
     return Scaling(
         settings=settings,
-        n_scores=settings.n_draws * settings.n_tokens**2,
-        n_rows=settings.n_draws * settings.n_tokens,
+        n_scores=n_draws * n_tokens**2,
+        n_rows=n_draws * n_tokens,
         d_k=np.array(D_KS),
         undivided=_spread(scores, roots),
-        divided=_spread(scores / roots, np.ones_like(roots)),
+        divided=_spread(scores / roots[:, None, None, None], np.ones_like(roots)),
     )
 
 
 def _spread(scores: NDArray[np.float64], predicted_std: NDArray[np.float64]) -> Spread:
-    weights = softmax_rows(np.moveaxis(scores, 2, -1))  # (n_draws, n_tokens, len(D_KS), n_tokens)
-    draw_largest = weights.max(axis=-1).mean(axis=1)
+    of_rows = softmax_rows(scores).max(axis=-1)  # (len(D_KS), n_draws, n_tokens)
+    draw_largest = of_rows.mean(axis=-1).T
     return Spread(
-        draw_std=scores.std(axis=(1, 2)),
-        std=scores.std(axis=(0, 1, 2)),
+        draw_std=scores.std(axis=(2, 3)).T,
+        std=scores.std(axis=(1, 2, 3)),
         predicted_std=predicted_std,
         draw_largest=draw_largest,
         largest=draw_largest.mean(axis=0),

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.parts import moving, server
-from pages.parts.moving import _in_turn, give_way, paint_first
+from pages.parts.moving import _in_turn, give_way, paint_first, turn_given
 from pages.parts.server import training_service
 
 LONG = 20  # seconds; a bound, not a measurement
@@ -110,6 +110,29 @@ def test_while_one_is_painted_another_is_drawn(monkeypatch):
     monkeypatch.setattr(moving.time, "sleep", wait)
     with _in_turn():
         paint_first()
+        assert moving._turn.locked()
+    assert not moving._turn.locked()
+
+
+def test_while_one_computes_without_its_turn_another_is_drawn():
+    other_drew = threading.Event()
+
+    def other():
+        with _in_turn():
+            other_drew.set()
+
+    with _in_turn():
+        with turn_given():
+            threading.Thread(target=other).start()
+            assert other_drew.wait(LONG)
+        assert moving._turn.locked()
+    assert not moving._turn.locked()
+
+
+def test_the_turn_is_taken_back_from_a_computation_that_fails():
+    with _in_turn():
+        with pytest.raises(ZeroDivisionError), turn_given():
+            raise ZeroDivisionError
         assert moving._turn.locked()
     assert not moving._turn.locked()
 

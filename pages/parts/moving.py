@@ -98,11 +98,23 @@ def _is_new(charts: dict[object, pd.DataFrame] | None) -> bool:
 
 
 def _pause() -> None:
+    with turn_given():
+        time.sleep(PAINTING)
+
+
+@contextmanager
+def turn_given() -> Iterator[None]:
+    """Give the turn to another for as long as nothing is drawn and the interpreter is free.
+
+    For a wait, or for a computation that takes long and takes its time inside NumPy.
+    """
     if _run.has_turn:
         _turn.release()
-    time.sleep(PAINTING)
-    if _run.has_turn:
-        _run.has_turn = _turn.acquire(timeout=PATIENCE)
+    try:
+        yield
+    finally:
+        if _run.has_turn:
+            _run.has_turn = _turn.acquire(timeout=PATIENCE)
 
 
 def give_way() -> None:

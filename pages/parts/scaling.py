@@ -6,6 +6,7 @@ from core.charts import scaling as charts
 from core.scaling import Scaling, ScalingSettings, scaling
 from core.tables import scaling as tables
 from pages.parts.controls import Slider, draw
+from pages.parts.moving import turn_given
 from pages.parts.present import side_by_side
 from pages.parts.show import fold, show_chart, show_table
 
@@ -34,7 +35,8 @@ def show_scaling() -> None:
     left, right = side_by_side()
     with left:
         values = draw(CONTROLS)
-    drawn = scaling_of(ScalingSettings(n_tokens=values["n_keys"], seed=values["draw_seed"]))
+    with turn_given():
+        drawn = scaling_of(ScalingSettings(n_tokens=values["n_keys"], seed=values["draw_seed"]))
     points = tables.scaling_points(drawn)
     with right:
         show_chart(
