@@ -118,8 +118,8 @@ def open_page(page: Page, address: str, watched: Watched) -> None:
 
 
 def slider_of(page: Page, watched: Watched) -> Locator:
-    """Find the slider by its label, which other labels may begin with."""
-    return page.get_by_role("slider", name=re.compile(f"^{re.escape(watched.slider)}")).first
+    """Find the slider by its label, which another's may begin with: “Seed” and “Seeds”."""
+    return page.get_by_role("slider", name=re.compile(rf"^{re.escape(watched.slider)}(?!\w)")).first
 
 
 def time_presses(
