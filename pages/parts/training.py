@@ -13,7 +13,7 @@ from pages.parts.followed import follow as follow_under
 from pages.parts.server import training_service
 
 VISIT = "recall_visit"  # the key of the visit in the session's state
-POLL_SECONDS = 0.1  # how often a live run is drawn anew, while it is the only one
+POLL_SECONDS = 0.08  # how often a live run is drawn anew, while it is the only one
 LONGEST_POLL_SECONDS = 0.5
 FIRST_LOOK_SECONDS = 0.04  # how long a new run is waited for, so that charts are not drawn empty
 
