@@ -95,7 +95,7 @@ def _exponents(
 
 
 def block_rows(sizes: list[int], n_threads: int, n_repeats: int) -> list[Row]:
-    """Time row blocks of several sizes, against the default size."""
+    """Time row blocks of several sizes, against the one that shorter sequences have."""
     rows: list[Row] = []
     for n in sizes:
         heads = {

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from core.attention import Floats
 from core.formula import attention_by_formula
 from core.peak_memory import measure_peak_bytes
-from core.row_blocks import BLOCK_SIZE, attention_by_row_blocks
+from core.row_blocks import attention_by_row_blocks
 
 METHODS = ("formula", "row blocks", "row blocks, threads in BLAS", "PyTorch fused", "PyTorch math")
 D_K = 128  # numbers in a query, a key and a value
@@ -36,7 +36,7 @@ def draw(n: int) -> tuple[Floats, Floats, Floats]:
 
 
 def head(
-    method: str, q: Floats, k: Floats, v: Floats, n_threads: int, block_size: int = BLOCK_SIZE
+    method: str, q: Floats, k: Floats, v: Floats, n_threads: int, block_size: int | None = None
 ) -> Head:
     """Return the method as a function that computes the output, on this many threads in all.
 

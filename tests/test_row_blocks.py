@@ -52,6 +52,16 @@ def test_the_output_is_the_formulas(n, block_size, dtype, causal):
     np.testing.assert_allclose(output, expected, rtol=0, atol=TOLERANCE[dtype])
 
 
+@pytest.mark.parametrize(("n", "n_rows"), [(127, 127), (128, 128), (8191, 128), (8192, 256)])
+def test_a_block_has_more_rows_where_there_are_many_tokens(n, n_rows, monkeypatch):
+    taken = []
+    monkeypatch.setattr(row_blocks, "attend_rows", lambda *args, **_: taken.append(args[3]))
+    attention_by_row_blocks(*qkv(n, 1))
+    assert taken[0] == slice(0, n_rows)
+    assert taken[-1].stop == n
+    assert {rows.stop - rows.start for rows in taken[:-1]} <= {n_rows}
+
+
 @pytest.mark.parametrize("n", [1024, 1500])
 def test_a_long_sequence_in_float32_agrees_too(n):
     q, k, v = qkv(n, 128, np.float32)
