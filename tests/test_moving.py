@@ -3,15 +3,17 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import moving, server
+from pages.parts import moving, scaling, server
 from pages.parts.moving import _in_turn, give_way, paint_first, turn_given
 from pages.parts.server import training_service
 
+ROOT = Path(__file__).parents[1]
 LONG = 20  # seconds; a bound, not a measurement
 
 
@@ -170,6 +172,40 @@ def test_it_pauses_for_a_chart_that_changed_and_only_then(slider, pauses, monkey
         moved.set_value(value).run()
         assert not app.exception
         assert len(paused) == pauses
+
+
+def test_it_pauses_on_a_page_that_is_opened_again_as_it_was(monkeypatch):
+    paused = []
+    monkeypatch.setattr(moving, "_pause", lambda: paused.append(None))
+    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=LONG).run()
+    app.switch_page("pages/mask_leak.py").run()
+    next(found for found in app.button if found.key.endswith("_skip")).click().run()
+    assert len(paused) == 1
+    app.run()
+    assert len(paused) == 1
+    app.switch_page("streamlit_app.py").run()
+    app.switch_page("pages/mask_leak.py").run()
+    assert len(paused) == 2
+
+
+def test_the_draws_for_the_scores_are_made_without_the_turn(monkeypatch):
+    turns = []
+    real = scaling.scaling_of
+
+    def spy(settings):
+        turns.append((moving._run.has_turn, moving._turn.locked()))
+        return real(settings)
+
+    monkeypatch.setattr(scaling, "scaling_of", spy)
+    AppTest.from_function(scores, default_timeout=LONG).run()
+    assert turns == [(True, False)]
+
+
+def scores():
+    from pages.parts.moving import draw_moving
+    from pages.parts.scaling import show_scaling
+
+    draw_moving(show_scaling)
 
 
 def test_it_pauses_where_there_is_no_chart_to_compare(monkeypatch, sent):

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.parts.moving import draw_later
+from pages.parts.moving import draw_later, forget_charts
 from pages.parts.present import presenting, shown
 
 Value = int | float | str | bool
@@ -212,6 +212,7 @@ def forget_other_pages(path: str) -> None:
         for key in _drawn():
             st.session_state.pop(key, None)
         _drawn().clear()
+        forget_charts()
         st.session_state[_PAGE] = path
 
 

@@ -73,6 +73,11 @@ def note_chart(chart: object, frame: pd.DataFrame) -> None:
         _run.first[chart] = frame
 
 
+def forget_charts() -> None:
+    """Let every chart count as new, as it is on a page that has just been opened."""
+    st.session_state.pop(_FIRST, None)
+
+
 def paint_first() -> None:
     """Let the browser paint what it has been sent, before the rest of the page comes.
 
