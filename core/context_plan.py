@@ -77,13 +77,14 @@ def predicted_peak_bytes(n: int, method: str, settings: ContextSettings) -> int:
     """Return the most memory a method holds at once for n tokens, beyond q, k and v, in bytes.
 
     The formula holds three n × n tables inside its softmax, and each row's largest score. Row
-    blocks hold the output, and for each thread one block of scores and the largest of: the block's
-    scaled queries, its two squares of mask, NumPy's buffer while the largest score is subtracted.
+    blocks hold the output, the keys transposed, and for each thread one block of scores and the
+    largest of: the block's scaled queries, its two squares of mask, NumPy's buffer while the
+    largest score is subtracted.
 
     >>> predicted_peak_bytes(1024, "formula", ContextSettings()) / MIB
     12.00390625
     >>> predicted_peak_bytes(1024, "row blocks", ContextSettings()) / MIB
-    1.0625
+    1.5625
     """
     if method == "formula":
         return FLOAT_BYTES * (N_TABLES * n * n + n)
@@ -95,7 +96,7 @@ def predicted_peak_bytes(n: int, method: str, settings: ContextSettings) -> int:
         2 * rows * rows,  # an entry of a mask is one byte
         FLOAT_BYTES * min(np.getbufsize(), rows * n),
     )
-    return FLOAT_BYTES * n * settings.d_k + n_threads * (table + smaller)
+    return FLOAT_BYTES * 2 * n * settings.d_k + n_threads * (table + smaller)
 
 
 def needed_mib(n: int, method: str, settings: ContextSettings) -> int:

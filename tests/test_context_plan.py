@@ -89,7 +89,7 @@ def test_the_default_cap_fits_a_host_of_one_gigabyte():
         (
             {"n_largest": 16384, "memory_cap_mib": 120},
             r"n_largest must fit the memory cap \(memory_cap_mib, 120 MiB\), got 16384, for which "
-            r"even row blocks need 129 MiB",
+            r"even row blocks need 137 MiB",
         ),
     ],
 )

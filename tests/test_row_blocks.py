@@ -52,7 +52,7 @@ def test_the_output_is_the_formulas(n, block_size, dtype, causal):
     np.testing.assert_allclose(output, expected, rtol=0, atol=TOLERANCE[dtype])
 
 
-@pytest.mark.parametrize(("n", "n_rows"), [(127, 127), (128, 128), (8191, 128), (8192, 256)])
+@pytest.mark.parametrize(("n", "n_rows"), [(127, 127), (128, 128), (16383, 128), (16384, 256)])
 def test_a_block_has_more_rows_where_there_are_many_tokens(n, n_rows, monkeypatch):
     taken = []
     monkeypatch.setattr(row_blocks, "attend_rows", lambda *args, **_: taken.append(args[3]))
