@@ -175,8 +175,7 @@ with right:
         ("Start at 0: does it ever learn?", {"init_scale": 0.0}),
     )
 
-with st.expander("Accuracy and loss at every checkpoint"):
-    show_checkpoints(visit, axis)
+show_checkpoints(visit, axis)
 
 st.header("What the head has become", anchor=False)
 st.markdown(
@@ -194,7 +193,7 @@ st.markdown(
     "The gradient is written by hand. Nudge one parameter up and down, see how the loss moves, "
     "and compare: 24 parameters sampled from all six matrices, at the start of this run."
 )
-show_gradients(settings)
+show_gradients(visit)
 
 show_limits(
     (

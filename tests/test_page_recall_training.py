@@ -34,7 +34,8 @@ def app() -> AppTest:
 # --- the numbers on the page are core's ----------------------------------------------------------
 
 
-def test_the_measured_table_is_what_core_computes(app):
+def test_the_measured_table_is_what_core_computes():
+    app = trained(opened("recall_training", unfold=["checkpoints"], n_steps="200"))
     run = run_so_far([part for part in recall_parts(SHORT) if part is not None])
     expected = tables.measured_in_words(
         tables.measured(run.learned, run.uniform, run.asked.learned, run.asked.uniform, SHORT)
@@ -144,6 +145,17 @@ def service(monkeypatch):
     monkeypatch.setattr(training, "training_service", lambda: service)
     monkeypatch.setattr(training, "FIRST_LOOK_SECONDS", 0.0)
     return service
+
+
+def test_the_gradient_is_checked_when_the_training_has_ended(service):
+    app = opened("recall_training", n_steps="20")
+    assert "Checked when the training has ended" in words(app)
+    assert "each moved by" not in words(app)
+    while service.turn():
+        pass
+    app.run()
+    assert "Checked when the training has ended" not in words(app)
+    assert "24 parameters, each moved by" in words(app)
 
 
 def visit_of(settings: TrainSettings) -> Visit:

@@ -232,6 +232,15 @@ def test_the_gradient_table_has_every_parameter_unrounded():
     assert (points["Shown difference"] >= gradcheck.LEAST_SHOWN).all()
 
 
+def test_a_check_still_to_come_has_the_columns_of_one_that_is_there():
+    points = gradcheck.gradient_points(check_gradients(SETTINGS))
+    to_come = gradcheck.gradient_points(None)
+    assert to_come.empty
+    assert list(to_come) == list(points)
+    numbers = points.select_dtypes("number").dtypes
+    assert to_come.dtypes[numbers.index].equals(numbers)
+
+
 def test_a_reply_is_told_token_by_token(reply):
     tokens = asking.reply_tokens(reply)
     assert tokens["Token"].tolist() == [

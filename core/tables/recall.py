@@ -21,6 +21,7 @@ from core.reported import (
     RECALL_QUESTION,
 )
 from core.tables.numbers import significant
+from core.tables.text import text_table
 from core.training import N_TEST, Checkpoint, TrainSettings
 
 STEP, ACCURACY, LOSS = "Step", "Accuracy (%)", "Loss (nats)"
@@ -106,19 +107,17 @@ def measured(
 
 def measured_in_words(table: pd.DataFrame) -> pd.DataFrame:
     """Return the measurements as text."""
-    words = table.astype(object)
-    for place, row in table.iterrows():
-        steps = row[QUANTITY] == SOLVED
-        for column in ("Learned", "Uniform"):
-            words.loc[place, column] = _number(row[column], ",.0f" if steps else ".1f")
-        for column in ("Article, learned", "Article, uniform"):
-            words.loc[place, column] = significant(row[column], 4)
-    in_article = words["Article, learned"]
-    has_figure = table["Article, learned"].notna()
-    about = table[QUANTITY].str.startswith("Weight") & has_figure
-    words.loc[about, "Article, learned"] = "about " + in_article[about]
-    words.loc[has_figure & (table[QUANTITY] == SOLVED), "Article, learned"] += " at most"
-    return words
+    quantities = table[QUANTITY].tolist()
+    formats = [",.0f" if quantity == SOLVED else ".1f" for quantity in quantities]
+    return text_table(
+        {
+            QUANTITY: quantities,
+            "Learned": map(_number, table["Learned"], formats),
+            "Uniform": map(_number, table["Uniform"], formats),
+            "Article, learned": map(_articles, table["Article, learned"], quantities),
+            "Article, uniform": map(_articles, table["Article, uniform"], [""] * len(table)),
+        }
+    )
 
 
 def weights(
@@ -291,3 +290,12 @@ def _positions(who: str, percent: list[float]) -> list[dict[str, object]]:
 
 def _number(value: float, form: str) -> str:
     return "—" if np.isnan(value) else format(value, form)
+
+
+def _articles(value: float, quantity: str) -> str:
+    words = significant(value, 4)
+    if np.isnan(value):
+        return words
+    if quantity == SOLVED:
+        return f"{words} at most"
+    return f"about {words}" if quantity.startswith("Weight") else words

@@ -68,7 +68,13 @@ def show_curve(visit: Visit, axis: str, *, polling: bool) -> None:
 
 
 def show_checkpoints(visit: Visit, axis: str) -> None:
-    """Draw the loss of both runs, and list accuracy and loss at every checkpoint."""
+    """Draw the loss of both runs, and list accuracy and loss at every checkpoint, if unfolded."""
+    with fold("Accuracy and loss at every checkpoint", key="checkpoints") as unfolded:
+        if unfolded:
+            _show_checkpoints(visit, axis)
+
+
+def _show_checkpoints(visit: Visit, axis: str) -> None:
     run = visit.run
     show_chart(
         charts.loss_curve,
@@ -169,9 +175,12 @@ def show_answer(visit: Visit, controls: tuple[Text, ...]) -> None:
                 show_table(answers, key="reply_values")
 
 
-def show_gradients(settings: TrainSettings) -> None:
+def show_gradients(visit: Visit) -> None:
     """Check the hand-written gradient by nudging, and draw every sampled parameter."""
-    check = _check(replace(settings, batch_size=min(settings.batch_size, LARGEST_CHECK)))
+    settings = visit.settings
+    check = None  # it can take longer than all the rest of an answer to a moved slider
+    if not visit.live:
+        check = _check(replace(settings, batch_size=min(settings.batch_size, LARGEST_CHECK)))
     points = gradcheck.gradient_points(check)
     agreement, differences = st.columns(2, gap="large")
     with agreement:
@@ -194,7 +203,7 @@ def show_gradients(settings: TrainSettings) -> None:
             "the article's largest.",
         )
     with fold("Every sampled parameter", key="gradients") as unfolded:
-        if unfolded:
+        if unfolded and check:
             table = gradcheck.gradient_check(check)
             show_table(table, key="gradients", display=gradcheck.gradient_check_in_words(table))
 
