@@ -4,6 +4,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import streamlit as st
@@ -114,6 +115,17 @@ def test_while_one_is_painted_another_is_drawn(monkeypatch):
         paint_first()
         assert moving._turn.locked()
     assert not moving._turn.locked()
+
+
+@pytest.mark.parametrize(("waited", "pause"), [(0.0, 0.06), (0.02, 0.04), (0.5, 0.01)])
+def test_the_wait_for_its_turn_is_part_of_the_pause(waited, pause, monkeypatch):
+    slept, clock = [], iter((7.0, 7.0 + waited))
+    monkeypatch.setattr(
+        moving, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=slept.append)
+    )
+    with _in_turn():
+        paint_first()
+    assert slept == [pytest.approx(pause)]
 
 
 def test_while_one_computes_without_its_turn_another_is_drawn():

@@ -13,6 +13,7 @@ import streamlit as st
 P = ParamSpec("P")
 
 PAINTING = 0.06  # seconds a browser needs to draw the page's first chart
+LEAST_PAUSE = 0.01  # the same when all is busy and the rest comes late enough by itself
 PATIENCE = 2.0  # seconds after which a part is drawn out of turn, should another hang
 
 COURTESY = 0.02  # seconds for which a step of a training run waits for a visitor's answer
@@ -26,6 +27,7 @@ class _Run(threading.local):
     """What the run in this thread has to remember; a run draws one page for one visitor."""
 
     has_turn = False
+    waited = 0.0  # seconds for its turn, when it began
     later: list[Callable[[], object]] | None = None  # what its answer need not wait for
     first: dict[object, pd.DataFrame] | None = None  # the charts drawn so far, until it pauses
 
@@ -103,8 +105,9 @@ def _is_new(charts: dict[object, pd.DataFrame] | None) -> bool:
 
 
 def _pause() -> None:
+    # The turn comes back only after a wait, about as long as the one before: part of the pause.
     with turn_given():
-        time.sleep(PAINTING)
+        time.sleep(max(LEAST_PAUSE, PAINTING - _run.waited))
 
 
 @contextmanager
@@ -134,7 +137,9 @@ def give_way() -> None:
 
 @contextmanager
 def _in_turn() -> Iterator[None]:
+    asked = time.monotonic()
     _run.has_turn = _turn.acquire(timeout=PATIENCE)
+    _run.waited = time.monotonic() - asked
     try:
         yield
     finally:
