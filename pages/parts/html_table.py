@@ -56,10 +56,10 @@ def show_words(frame: pd.DataFrame, *, label: str) -> None:
 def show_pair(*sides: tuple[str, str], below: str) -> None:
     """Draw texts side by side, each under its name, and one more below them."""
     beside = "".join(
-        f'<div><p class="lab-name">{escape(name)}</p><p>{escape(text)}</p></div>'
+        f'<div><p class="lab-name">{escape(name)}</p><p>{_unbroken(text)}</p></div>'
         for name, text in sides
     )
-    st.html(f'<div class="lab-pair">{beside}<p class="lab-below">{escape(below)}</p></div>')
+    st.html(f'<div class="lab-pair">{beside}<p class="lab-below">{_unbroken(below)}</p></div>')
 
 
 def steady(text: str, *, name: str = "", lines: int = 2) -> None:
@@ -71,8 +71,7 @@ def steady(text: str, *, name: str = "", lines: int = 2) -> None:
         lines: the lines kept for it: as many as its longest takes at 1280 pixels.
     """
     about = f"<b>{escape(name)}</b>: " if name else ""
-    unbroken = escape(text).replace(" %", "&nbsp;%")
-    st.html(f'<p class="lab-line" style="--lines: {lines}">{about}{unbroken}</p>')
+    st.html(f'<p class="lab-line" style="--lines: {lines}">{about}{_unbroken(text)}</p>')
 
 
 def table_of(frame: pd.DataFrame, *, label: str) -> str:
@@ -98,3 +97,8 @@ def _row(names: list[str], cells: tuple[object, ...]) -> str:
         for name, cell in zip(names[1:], rest, strict=True)
     )
     return f'<tr role="row"><th scope="row" role="rowheader">{first}</th>{others}</tr>'
+
+
+def _unbroken(text: str) -> str:
+    """Escape the text, and keep a number and its % on one line."""
+    return escape(text).replace(" %", "&nbsp;%")
