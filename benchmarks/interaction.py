@@ -196,7 +196,7 @@ def repaints(browser: Browser, address: str, n_runs: int) -> Row:
         for _ in range(n_runs):
             slider.press("ArrowRight")
             page.get_by_text("Training: step").first.wait_for()
-            page.get_by_text("Training has ended").first.wait_for()
+            page.get_by_text("Training has ended.", exact=True).wait_for()
             page.wait_for_timeout(PAUSE)
             painted = np.array(page.evaluate("seen.painted"))
             rates.append(1000 * (len(painted) - 1) / (painted[-1] - painted[0]))
