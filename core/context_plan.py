@@ -79,7 +79,7 @@ def predicted_peak_bytes(n: int, method: str, settings: ContextSettings) -> int:
     The formula holds three n × n tables inside its softmax, and each row's largest score. Row
     blocks hold the output, the keys transposed, and for each thread one block of scores and the
     largest of: the block's scaled queries, its two squares of mask, NumPy's buffer while the
-    largest score is subtracted.
+    largest score is subtracted, the ones that add up a row.
 
     >>> predicted_peak_bytes(1024, "formula", ContextSettings()) / MIB
     12.00390625
@@ -95,6 +95,7 @@ def predicted_peak_bytes(n: int, method: str, settings: ContextSettings) -> int:
         FLOAT_BYTES * rows * settings.d_k,
         2 * rows * rows,  # an entry of a mask is one byte
         FLOAT_BYTES * min(np.getbufsize(), rows * n),
+        FLOAT_BYTES * n,
     )
     return FLOAT_BYTES * 2 * n * settings.d_k + n_threads * (table + smaller)
 

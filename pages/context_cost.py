@@ -85,8 +85,8 @@ with right:
 
 st.header("Where the memory goes", anchor=False)
 st.markdown(
-    "Inside its softmax the formula holds three tables of n × n. Row blocks hold one block of rows "
-    "and throw it away before they begin the next."
+    "Inside its softmax the formula holds three tables of n × n. Row blocks hold the output, the "
+    "keys once more, and one block of rows, which they throw away before they begin the next."
 )
 st.fragment(show_memory, run_every=every)(visit)
 

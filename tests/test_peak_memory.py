@@ -85,11 +85,19 @@ def test_each_case_is_measured_once_in_order():
 
 
 @pytest.mark.parametrize(
-    ("n", "block_size"), [(512, 128), (1024, 128), (2048, 128), (1024, 8), (768, 500)]
+    ("n", "block_size", "d_k"),
+    [
+        (512, 128, 128),
+        (1024, 128, 128),
+        (2048, 128, 128),
+        (1024, 8, 128),
+        (768, 500, 128),
+        (16384, 8, 2),  # where the ones that add up a row count
+    ],
 )
-def test_the_predicted_peak_is_the_measured_one(n, block_size):
+def test_the_predicted_peak_is_the_measured_one(n, block_size, d_k):
     """Within 2 %: the prediction leaves out row vectors and Python's own small objects."""
-    settings = ContextSettings(n_smallest=n, n_largest=n, block_size=block_size)
+    settings = ContextSettings(n_smallest=n, n_largest=n, block_size=block_size, d_k=d_k)
     for peak in results(settings):
         predicted = predicted_peak_bytes(n, peak.method, settings)
         assert peak.peak_bytes == pytest.approx(predicted, rel=0.02), peak
