@@ -128,6 +128,16 @@ def test_the_wait_for_its_turn_is_part_of_the_pause(waited, pause, monkeypatch):
     assert slept == [pytest.approx(pause)]
 
 
+def test_who_was_let_through_out_of_turn_pauses_in_full(monkeypatch):
+    slept = []
+    monkeypatch.setattr(moving, "PATIENCE", 0.05)
+    monkeypatch.setattr(moving.time, "sleep", slept.append)
+    with moving._turn, _in_turn():
+        assert moving._run.waited > 0
+        paint_first()
+    assert slept == [moving.PAINTING]
+
+
 def test_while_one_computes_without_its_turn_another_is_drawn():
     other_drew = threading.Event()
 

@@ -13,7 +13,7 @@ import streamlit as st
 P = ParamSpec("P")
 
 PAINTING = 0.06  # seconds a browser needs to draw the page's first chart
-LEAST_PAUSE = 0.01  # the same when all is busy and the rest comes late enough by itself
+LEAST_PAUSE = 0.01  # seconds paused at least, however long the wait for a turn
 PATIENCE = 2.0  # seconds after which a part is drawn out of turn, should another hang
 
 COURTESY = 0.02  # seconds for which a step of a training run waits for a visitor's answer
@@ -106,8 +106,10 @@ def _is_new(charts: dict[object, pd.DataFrame] | None) -> bool:
 
 def _pause() -> None:
     # The turn comes back only after a wait, about as long as the one before: part of the pause.
+    # Who was let through out of turn will not wait again.
+    waited = _run.waited if _run.has_turn else 0.0
     with turn_given():
-        time.sleep(max(LEAST_PAUSE, PAINTING - _run.waited))
+        time.sleep(max(LEAST_PAUSE, PAINTING - waited))
 
 
 @contextmanager
