@@ -11,8 +11,8 @@ ablate or measure: they start the next computation as one ends. With --waves, cl
 comes to one server and goes, and each line says what it holds afterwards.
 
 The students speak from this process and so take processor time of the same machine; it stands
-beside the server's, and beside what other programs took meanwhile. Of a rerun, 60 ms are the pause
-after its first chart, in which nothing is computed: see `pages.parts.moving.paint_first`.
+beside the server's, and beside what other programs took meanwhile. Of a rerun, up to 60 ms are the
+pause after its first chart, in which nothing is computed: see `pages.parts.moving.paint_first`.
 """
 
 import argparse

@@ -52,7 +52,7 @@ def gradient_points(check: GradientCheck | None) -> pd.DataFrame:
 def gradient_sentence(check: GradientCheck | None) -> str:
     """Say what the worst of the sampled parameters is, beside the article's."""
     if check is None:
-        return "Checked when the training has ended, which it would hold up."
+        return "Checked when the training has ended: until then the check would hold it up."
     worst = check.worst
     return (
         f"{len(check.checked)} parameters, each moved by ±{check.nudge:g} on one batch of "

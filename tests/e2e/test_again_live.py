@@ -1,5 +1,6 @@
 """Work that is asked for again, in a real browser: each page follows it to its end once more."""
 
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -18,7 +19,7 @@ class Work:
 
     page: str
     link: str
-    done: str  # what the page says at the end
+    done: str | re.Pattern[str]  # what the page says at the end
     first: str | None = None  # the button that starts it; None where the page does
     again: str = "Run again"
 
@@ -41,7 +42,8 @@ WORK = (
         done="2 of 2 runs done",
         first="Run this cell on this server",
     ),
-    Work(page="recall_training", link="n_steps=3000", done="Training has ended."),
+    # Exactly: another line says what comes when the training has ended.
+    Work(page="recall_training", link="n_steps=3000", done=re.compile(r"^Training has ended\.$")),
     Work(
         page="inference_cost",
         link="n_tokens=512&n_repeats=3",
