@@ -147,4 +147,5 @@ def test_the_page_asks_before_it_shows():
 def test_the_prediction_meets_the_runs_it_was_made_for():
     app = settled(opened("ablation", **SHORT), SERIES)
     (card,) = (e.proto.body for e in app.get("html") if "You predicted" in e.proto.body)
-    assert tables.frozen_sentence(app.session_state[SERIES].runs) in card
+    sentence = tables.frozen_sentence(app.session_state[SERIES].runs)
+    assert sentence in card.replace("&nbsp;", " ")

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,17 @@ import streamlit as st
 
 from pages import HOME, PAGES
 from pages.parts import moving
-from tests.page_helpers import ROOT, SKIP, opened, press, word_tables, words, written_by_programs
+from pages.parts.training import VISIT
+from tests.page_helpers import (
+    ROOT,
+    SKIP,
+    opened,
+    press,
+    settled,
+    word_tables,
+    words,
+    written_by_programs,
+)
 
 NAMES = [Path(page.path).stem for page in PAGES]
 
@@ -136,6 +147,8 @@ def test_the_code_is_read_when_it_is_unfolded():
 )
 def test_what_is_unfolded_is_written_for_people(name, key):
     app = opened(name, unfold=[key], n_steps="100", n_seeds="1")
+    if name == "recall_training":
+        settled(app, VISIT)
     assert any("Backward pass (nats per unit)" in table for table in word_tables(app))
     assert not written_by_programs(app)
 
@@ -160,7 +173,8 @@ def test_the_first_chart_is_sent_before_the_pause_and_the_tables_after_it(name, 
             return real(*args, **options)
 
         monkeypatch.setattr(st, element, spy)
-    monkeypatch.setattr(moving, "time", SimpleNamespace(sleep=lambda _: sent.append("sleep")))
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: sent.append("sleep"))
+    monkeypatch.setattr(moving, "time", clock)
     press(app, SKIP)
     assert sent.count("sleep") == 1
     pause = sent.index("sleep")
