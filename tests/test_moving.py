@@ -131,7 +131,8 @@ def test_the_wait_for_its_turn_is_part_of_the_pause(waited, pause, monkeypatch):
 def test_who_was_let_through_out_of_turn_pauses_in_full(monkeypatch):
     slept = []
     monkeypatch.setattr(moving, "PATIENCE", 0.05)
-    monkeypatch.setattr(moving.time, "sleep", slept.append)
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=slept.append)
+    monkeypatch.setattr(moving, "time", clock)  # other threads sleep too
     with moving._turn, _in_turn():
         assert moving._run.waited > 0
         paint_first()
