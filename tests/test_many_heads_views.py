@@ -265,6 +265,11 @@ def test_the_circuits_are_those_of_the_head():
         np.testing.assert_array_equal(qk["Entry"].to_numpy().reshape(8, 7), run.qk[head])
         np.testing.assert_array_equal(ov["Entry"].to_numpy().reshape(6, 7), run.ov[head].T)
         assert list(qk["Row"].unique())[3:5] == ["first key 3", "second key 0"]
+        assert set(qk["Row"][:7]) == {"first key 0"}  # a row of the table after the other
+        assert list(qk["Part"][:7]) == [
+            *(f"key {i}" for i in range(4)),
+            *map("value {}".format, range(3)),
+        ]
         assert list(ov["Row"].unique())[2:4] == ["first says 2", "second says 0"]
         assert frame["Share"].abs().max() <= 1
         assert set(qk["Limit"]) == {float(np.abs(run.qk).max())}

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from core.attention import Floats
+from core.tables.entries import entry_words
 from core.tables.numbers import fixed
 from core.training import Checkpoint, TrainSettings
 
@@ -38,28 +39,27 @@ def circuit_frames(checkpoints: Sequence[Checkpoint], settings: TrainSettings) -
     asks = [f"asks key {i}" for i in range(settings.n_keys)]
     says = [f"says value {i}" for i in range(settings.n_values)]
     blocks = [
-        ("step", [" "], parts[:1], np.array([[point.step for point in shown]])),
-        ("accuracy", [" " * 2], parts[:1], np.array([[point.accuracy for point in shown]])),
-        ("QK", asks, parts, _flattened([point.qk for point in shown])),
-        ("gap", [" " * 3], parts[:1], np.zeros((1, len(shown)))),
-        ("OV", says, parts, _flattened([point.ov.T for point in shown])),
+        ("step", [" "], parts[:1]),
+        ("accuracy", [" " * 2], parts[:1]),
+        ("QK", asks, parts),
+        ("gap", [" " * 3], parts[:1]),
+        ("OV", says, parts),
     ]
-    sizes = [len(entries) for *_, entries in blocks]
-    limits = [max(np.abs(entries).max(), 1e-30) for *_, entries in blocks]
-    entries = np.concatenate([entries for *_, entries in blocks], dtype=np.float32)
-    # Whole columns at once: a frame for each block and their concatenation took 6 ms, this 1.5.
-    words = {
-        "Circuit": np.repeat([circuit for circuit, *_ in blocks], sizes),
-        "Row": np.concatenate([np.repeat(r, len(c)) for _, r, c, _ in blocks]),
-        "Part": np.concatenate([np.tile(c, len(r)) for _, r, c, _ in blocks]),
-    }
+    tables = [
+        np.array([[point.step for point in shown]]),
+        np.array([[point.accuracy for point in shown]]),
+        _flattened([point.qk for point in shown]),
+        np.zeros((1, len(shown))),
+        _flattened([point.ov.T for point in shown]),
+    ]
+    limits = np.array([max(np.abs(table).max(), 1e-30) for table in tables], dtype=np.float32)
     return pd.DataFrame(
         {
             name: pd.Categorical(column, list(dict.fromkeys(column)))
-            for name, column in words.items()
+            for name, column in entry_words(blocks).items()
         }
-        | {"Limit": np.repeat(np.array(limits, dtype=np.float32), sizes)}
-        | {f"f{i}": column for i, column in enumerate(entries.T)}
+        | {"Limit": np.repeat(limits, [len(table) for table in tables])}
+        | {f"f{i}": column for i, column in enumerate(np.concatenate(tables, dtype=np.float32).T)}
     )
 
 

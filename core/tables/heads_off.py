@@ -8,6 +8,7 @@ import pandas as pd
 from core.ablation_scores import SOLVED
 from core.many_heads import Answered, Case, HeadsRun, of_case
 from core.tables.counts import count_runs
+from core.tables.entries import entry_words
 
 ANSWERS = ("both", "first", "second")
 ALL_ON = "all heads on"
@@ -132,10 +133,10 @@ def head_circuits(run: HeadsRun, head: int) -> pd.DataFrame:
     parts = [f"key {i}" for i in range(n_keys)] + [f"value {i}" for i in range(n_values)]
     asks = [f"{place} key {i}" for place in ("first", "second") for i in range(n_keys)]
     says = [f"{place} says {i}" for place in ("first", "second") for i in range(n_values)]
-    gap = pd.DataFrame({"Circuit": "gap", "Row": [" "], "Part": parts[:1], "Entry": [0.0]})
     qk, ov = run.qk[head], run.ov[head].T  # (2 n_keys, P), (2 n_values, P)
-    blocks = [_block("QK", asks, parts, qk), gap, _block("OV", says, parts, ov)]
-    frame = pd.concat(blocks, ignore_index=True)
+    words = entry_words([("QK", asks, parts), ("gap", [" "], parts[:1]), ("OV", says, parts)])
+    entries = np.concatenate([qk.ravel(), [0.0], ov.ravel()], dtype=float)
+    frame = pd.DataFrame({**words, "Entry": entries})
     limits = {"QK": _size(run.qk), "OV": _size(run.ov), "gap": 1.0}
     frame["Limit"] = frame["Circuit"].map(limits)
     frame["Share"] = frame["Entry"] / frame["Limit"]
@@ -165,17 +166,6 @@ def _stands_out(square: np.ndarray) -> str:
 
 def _size(tables: np.ndarray) -> float:
     return float(np.abs(tables).max()) or 1.0
-
-
-def _block(circuit: str, rows: list[str], columns: list[str], entries: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Circuit": circuit,
-            "Row": np.repeat(rows, len(columns)),
-            "Part": np.tile(columns, len(rows)),
-            "Entry": entries.ravel().astype(float),
-        }
-    )
 
 
 def _range(low: int, high: int) -> str:
