@@ -147,9 +147,15 @@ def service(monkeypatch):
     return service
 
 
+def test_the_checkpoints_are_drawn_when_they_are_unfolded(app):
+    assert "Loss in nats" not in words(app)
+    assert "Loss in nats" in words(opened("recall_training", unfold=["checkpoints"]))
+
+
 def test_the_gradient_is_checked_when_the_training_has_ended(service):
-    app = opened("recall_training", n_steps="20")
-    assert "Checked when the training has ended" in words(app)
+    app = opened("recall_training", unfold=["gradients"], n_steps="20")
+    # Beside the empty chart, and in place of the list.
+    assert words(app).count("Checked when the training has ended") == 2
     assert "each moved by" not in words(app)
     while service.turn():
         pass

@@ -153,6 +153,16 @@ def test_the_articles_figures_are_said_as_it_said_them():
     ]
 
 
+def test_what_was_measured_is_said_in_steps_and_in_tenths(runs, evaluations):
+    table = tables.measured(*(run.checkpoints for run in runs), *evaluations, SETTINGS)
+    words = tables.measured_in_words(table).set_index(tables.QUANTITY)
+    solved = table.set_index(tables.QUANTITY).loc[tables.SOLVED, "Learned"]
+    assert words.loc[tables.SOLVED, "Learned"] == str(int(solved))
+    uniform = evaluations[1].accuracy
+    assert words.loc["Right answers (%)", "Uniform"] == f"{100 * uniform:.1f}"
+    assert words.loc["Right answers (%)", "Article, uniform"] == "45.7"
+
+
 def test_the_weights_of_a_single_pair_leave_no_others(evaluations):
     alone = TrainSettings(n_pairs=1, n_steps=0)
     seen = evaluate(train(alone).parameters, alone, 50, rng=np.random.default_rng(0))
@@ -182,6 +192,8 @@ def test_every_entry_of_both_circuits_is_in_the_frame(runs):
             assert block["Part"].tolist() == (
                 [f"key {i}" for i in range(8)] + [f"value {i}" for i in range(8)]
             ) * len(table)
+            said = "asks key" if name == "QK" else "says value"
+            assert block["Row"].tolist() == [f"{said} {i // 16}" for i in range(128)]
             assert (block["Limit"] >= block[shown].abs().max().max()).all()
     accuracy = frame[frame["Circuit"] == "accuracy"].iloc[0]
     assert accuracy[shown[-1]] == 1
@@ -224,6 +236,9 @@ def test_the_gradient_table_has_every_parameter_unrounded():
     assert scientific(check.worst.relative_difference) in gradcheck.gradient_sentence(check)
     words = gradcheck.gradient_check_in_words(table)
     assert words.shape == table.shape
+    worst = table[gradcheck.DIFFERENCE].idxmax()
+    assert words[gradcheck.DIFFERENCE][worst] == scientific(check.worst.relative_difference)
+    assert words[gradcheck.NUDGED][worst] == scientific(check.worst.numeric, 9)
     first = scientific(check.checked[0].analytic, 9)
     assert words[gradcheck.BACKWARD][0] == first
     assert re.fullmatch(r"−?\d\.\d{8} × 10⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", first)

@@ -115,7 +115,7 @@ def measured_in_words(table: pd.DataFrame) -> pd.DataFrame:
             "Learned": map(_number, table["Learned"], formats),
             "Uniform": map(_number, table["Uniform"], formats),
             "Article, learned": map(_articles, table["Article, learned"], quantities),
-            "Article, uniform": map(_articles, table["Article, uniform"], [""] * len(table)),
+            "Article, uniform": [significant(value, 4) for value in table["Article, uniform"]],
         }
     )
 

@@ -203,11 +203,11 @@ def show_gradients(visit: Visit) -> None:
             "the article's largest.",
         )
     with fold("Every sampled parameter", key="gradients") as unfolded:
-        if unfolded and check is None:
-            st.markdown(gradcheck.gradient_sentence(check))
-        elif unfolded and check:
+        if unfolded and check:
             table = gradcheck.gradient_check(check)
             show_table(table, key="gradients", display=gradcheck.gradient_check_in_words(table))
+        elif unfolded:
+            st.markdown(gradcheck.gradient_sentence(check))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
