@@ -14,6 +14,7 @@ RUNS = ("learned", "uniform")
 # Pixels. The height of a chart includes its axes and legends.
 _BAR_HEIGHT = 24
 _AROUND_BARS = 150
+_ARTICLES_WORDS = 130  # room for what the article reported of an early step
 _POWERS = {power: 10.0**power for power in range(-12, 0, 2)}  # of ten, on the axis of differences
 _LARGEST_GRADIENT = 1.0  # nats per unit; beyond it a point is drawn at the edge
 
@@ -31,6 +32,8 @@ def accuracy_curve(axis: str = "logarithmic") -> alt.TopLevelMixin:
     early = article.transform_filter(f"datum.{STEP} <= 100")
     late = article.transform_filter(f"datum.{STEP} > 100")
     colour = COLOURS["article"]
+    # Right of its point, or as far right as there is room: a short run ends soon after it.
+    beside = alt.value({"expr": f"min(scale('x', datum.{STEP}), width - {_ARTICLES_WORDS})"})
     return _layered(
         _line("chance", x, y, ACCURACY),
         _label("chance", y),
@@ -38,7 +41,7 @@ def accuracy_curve(axis: str = "logarithmic") -> alt.TopLevelMixin:
         _label("ceiling", y),
         *_runs(x, y, ACCURACY, ".2f"),
         article.mark_point(shape="diamond", size=110, strokeWidth=2, opacity=1, color=colour),
-        early.mark_text(align="left", dx=4, dy=16, color=colour).encode(text=words),
+        early.mark_text(align="left", dx=4, dy=16, color=colour).encode(text=words, x=beside),
         late.mark_text(align="right", dx=-8, dy=16, color=colour).encode(text=words),
     )
 

@@ -11,8 +11,13 @@ pytestmark = pytest.mark.browser
 
 PHONE = 390  # pixels in width
 QUESTIONS = {Path(page.path).stem: page.question for page in PAGES}
-# Every page as it opens, and what takes the most room: two names cut to the longest label there is.
-LINKS = (*QUESTIONS, "mechanism?sentence=extraordinarily%20ambiguousness%20creature")
+# Every page as it opens, and what takes the most room: two names cut to the longest label there is,
+# and a run that ends soon after the step that the article names.
+LINKS = (
+    *QUESTIONS,
+    "mechanism?sentence=extraordinarily%20ambiguousness%20creature",
+    "recall_training?n_steps=500",
+)
 # Chance and the ceiling so close that the name of one reaches the line of the other.
 CLOSE = ("ablation?n_pairs=8&n_values=16", "word_order?n_times=3", "many_heads?n_values=2")
 
