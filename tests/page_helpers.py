@@ -106,7 +106,7 @@ def written_by_programs(app: AppTest) -> list[str]:
 
 
 def read_table(body: str) -> pd.DataFrame:
-    """Read the one table in this HTML, its cells as texts."""
+    """Read the one table in this HTML, its cells as a student reads them."""
     reader = _Reader()
     reader.feed(body)
     names, *rows = reader.rows
@@ -127,4 +127,4 @@ class _Reader(HTMLParser):
             self.rows[-1].append("")
 
     def handle_data(self, data: str) -> None:
-        self.rows[-1][-1] += data
+        self.rows[-1][-1] += data.replace("\N{NO-BREAK SPACE}%", " %")

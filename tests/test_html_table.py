@@ -66,11 +66,17 @@ def test_a_line_shows_name_and_text_as_they_are_and_keeps_its_room():
 
 def test_a_percent_sign_stays_with_its_number():
     def page():
-        from pages.parts.html_table import show_pair, steady
+        import pandas as pd
+
+        from pages.parts.html_table import show_pair, show_words, steady
 
         steady("Half is 50 %.")
         show_pair(("A", "60 %"), ("B", "70 %"), below="80 %")
+        show_words(pd.DataFrame({"Right": ["85 %"], "Both": ["90 %"]}), label="right")
 
-    line, pair = (element.proto.body for element in AppTest.from_function(page).run().get("html"))
+    line, pair, table = (
+        element.proto.body for element in AppTest.from_function(page).run().get("html")
+    )
     assert ">Half is 50&nbsp;%.</p>" in line
     assert all(f">{number}&nbsp;%</p>" in pair for number in (60, 70, 80))
+    assert all(f">{number}&nbsp;%</t" in table for number in (85, 90))

@@ -91,7 +91,9 @@ def table_of(frame: pd.DataFrame, *, label: str) -> str:
 
 
 def _row(names: list[str], cells: tuple[object, ...]) -> str:
-    first, *rest = (escape(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in cells)
+    first, *rest = (
+        _unbroken(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in cells
+    )
     others = "".join(
         f'<td role="cell" data-column="{name}">{cell}</td>'
         for name, cell in zip(names[1:], rest, strict=True)
