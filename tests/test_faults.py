@@ -6,11 +6,20 @@ A real server, and students who speak its own protocol to it (`benchmarks.studen
 import asyncio
 import resource
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+)
 from contextlib import asynccontextmanager
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks.server import Server
 from benchmarks.students import Student, page_name
@@ -205,6 +214,42 @@ class TestGarbage:
                 async with Student(server.address, "mask_leak", vandal.link) as reloaded:
                     assert reloaded.complaints == []
                     assert "One random sequence of 16 tokens" in reloaded.text
+
+        asyncio.run(lesson())
+
+
+class Watchful(Student):
+    """Notes where the elements of each run of the whole page stood that was sent to its end."""
+
+    def __init__(self, *args, **options) -> None:
+        super().__init__(*args, **options)
+        self.pages: list[frozenset[tuple[int, ...]]] = []
+
+    def _finish(self, status: int, fragments: Collection[str]) -> None:
+        if not fragments and status == ForwardMsg.FINISHED_SUCCESSFULLY:
+            self.pages.append(frozenset(self.screen._fresh))
+        super()._finish(status, fragments)
+
+
+class TestHaste:
+    @pytest.mark.parametrize("name", ["inference_cost", "mask_leak"])
+    def test_a_part_asked_for_while_its_page_is_drawn_takes_nothing_of_it_back(self, server, name):
+        async def lesson() -> None:
+            async with Watchful(server.address, name, {**SHORT, **BEGUN}) as student:
+                await come_to_rest(student)
+                parts = {drawn.fragment for drawn in student.screen.elements.values()} - {""}
+                assert parts
+                whole = student.pages[-1]
+                student.pages.clear()
+                for _ in range(30):
+                    await student.send(student.question())
+                    for part in parts:
+                        await student.send(student.question(part, by_itself=True))
+                    await asyncio.sleep(0.25)  # so that a few of them are run one by one
+                await student.rerun()
+                assert len(student.pages) > 5
+                assert set(student.pages) == {whole}
+                assert student.complaints == []
 
         asyncio.run(lesson())
 

@@ -7,6 +7,8 @@ import weakref
 
 import numpy as np
 import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
 from core import context_cost, decode_cost
 from core.ablation_runs import AblationSettings, run_steps
@@ -14,7 +16,13 @@ from core.context_plan import ContextSettings
 from core.decode_agreement import DecodeSettings
 from core.training import TrainSettings
 from core.turns import TurnService
-from pages.parts.server import _item_bytes, _send_at_once, measuring_service, settle
+from pages.parts.server import (
+    _item_bytes,
+    _send_all_of_a_page,
+    _send_at_once,
+    measuring_service,
+    settle,
+)
 
 
 @pytest.fixture
@@ -102,6 +110,53 @@ def test_a_socket_that_is_not_tcp_is_left_alone():
         assert datagrams.type == socket.SOCK_DGRAM
 
 
+def unsent() -> tuple[ForwardMsgQueue, list[ForwardMsg]]:
+    """The end of a page that has been drawn and not sent: two elements and the word that it is."""
+    messages = [ForwardMsg() for _ in range(3)]
+    for number, (fragment, message) in enumerate(zip(("live", "still"), messages, strict=False)):
+        message.metadata.delta_path[:] = [0, number]
+        message.delta.fragment_id = fragment
+        message.delta.new_element.markdown.body = fragment
+    messages[2].script_finished = ForwardMsg.FINISHED_SUCCESSFULLY
+    queue = ForwardMsgQueue()
+    for message in messages:
+        queue.enqueue(message)
+    return queue, messages
+
+
+def test_a_fragments_run_takes_back_nothing_of_the_page_drawn_before_it():
+    _send_all_of_a_page()
+    queue, messages = unsent()
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["live"])
+    assert queue.flush() == messages
+
+
+def test_a_run_of_the_whole_page_takes_back_the_page_before_it():
+    _send_all_of_a_page()
+    queue, [*_, finished] = unsent()
+    queue.clear(retain_lifecycle_msgs=True)
+    [left] = queue.flush()
+    assert left.WhichOneof("type") == finished.WhichOneof("type")
+    assert left.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+    queue, _ = unsent()
+    queue.clear()
+    assert queue.is_empty()
+
+
+def test_what_a_fragments_run_clears_is_settled_once(monkeypatch):
+    _send_all_of_a_page()
+    settled = ForwardMsgQueue.clear
+    _send_all_of_a_page()
+    assert ForwardMsgQueue.clear is settled
+
+    def clear(queue: ForwardMsgQueue, *, retain_lifecycle_msgs: bool = False) -> None:
+        """A Streamlit that does it differently."""
+
+    monkeypatch.setattr(ForwardMsgQueue, "clear", clear)
+    _send_all_of_a_page()
+    assert ForwardMsgQueue.clear is clear
+
+
 class Visit:
     """Refers to itself, so that only a collection finds that it has been left."""
 
@@ -116,6 +171,7 @@ def test_it_settles_sockets_and_heap_and_what_visits_leave_is_soon_found():
         with socket.socket() as listening:
             settle()
             assert nodelay(listening)
+        assert hasattr(ForwardMsgQueue.clear, "__wrapped__")
         assert gc.get_freeze_count() > len(heavy)
         visit = Visit()
         gone = weakref.ref(visit)

@@ -3,9 +3,12 @@
 import gc
 import socket
 from contextlib import suppress
+from functools import wraps
+from inspect import signature
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
 from core.recall_run import Part, part_bytes
 from core.turns import TurnService
@@ -24,6 +27,7 @@ def settle() -> None:
     """
     _allow_more_files()
     _send_at_once()
+    _send_all_of_a_page()
     gc.collect()
     gc.freeze()
     # A full collection waits until a quarter as many objects are new as the last one left alive.
@@ -42,6 +46,31 @@ def _send_at_once() -> None:
         if type(found) is socket.socket and found.family in (socket.AF_INET, socket.AF_INET6):
             with suppress(OSError):  # closed, or not TCP
                 found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _send_all_of_a_page() -> None:
+    """Let a fragment that is drawn anew take back nothing of the page drawn before it.
+
+    Streamlit, when a fragment's run begins, drops what waits to be sent of that fragment, though
+    it may be part of a run of the whole page that has ended. The browser then takes those elements
+    for gone, those below move up, and what is sent next lands in the wrong place: on an element
+    where a container should be, and the page goes white.
+    """
+    clear = ForwardMsgQueue.clear
+    if "fragment_ids_this_run" not in signature(clear).parameters or hasattr(clear, "__wrapped__"):
+        return
+
+    @wraps(clear)
+    def clear_nothing_of_a_page(
+        queue: ForwardMsgQueue,
+        retain_lifecycle_msgs: bool = False,  # noqa: FBT001, FBT002 - as it is called
+        fragment_ids_this_run: list[str] | None = None,
+    ) -> None:
+        # Told that the run is of no fragment at all, it drops nothing; None is the whole page's.
+        ids: list[str] | None = None if fragment_ids_this_run is None else []
+        clear(queue, retain_lifecycle_msgs=retain_lifecycle_msgs, fragment_ids_this_run=ids)
+
+    ForwardMsgQueue.clear = clear_nothing_of_a_page  # type: ignore[assignment, method-assign]
 
 
 def _allow_more_files() -> None:
