@@ -253,6 +253,23 @@ class TestHaste:
 
         asyncio.run(lesson())
 
+    def test_no_answer_relies_on_what_a_browser_may_have_forgotten(self, server):
+        remembered = []
+
+        class Remembering(Student):
+            def _hear(self, message: ForwardMsg, size: int) -> None:
+                if message.metadata.cacheable or message.HasField("ref_hash"):
+                    remembered.append((self.page, size))
+                super()._hear(message, size)
+
+        async def lesson() -> None:
+            for name in NAMES:
+                async with Remembering(server.address, name, {**SHORT, **BEGUN}) as student:
+                    await student.rerun()
+
+        asyncio.run(lesson())
+        assert remembered == []
+
 
 class TestDisconnecting:
     def test_students_who_vanish_mid_run_leave_nothing(self, server):
