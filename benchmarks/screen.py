@@ -17,7 +17,9 @@ WORDS = {  # an element's type in the protocol -> where it holds its words
     "html": "body",
 }
 CHARTS = ("arrow_vega_lite_chart", "vega_lite_chart")  # what a chart is called in the protocol
-KEPT_RUNS = 2  # how long a large element stays in the cache: Streamlit's maxCachedMessageAge
+# How long a large element stays in the cache: Streamlit's maxCachedMessageAge. The lab's settings
+# leave that cache empty; should they no longer do so, it is as in the browser.
+KEPT_RUNS = 2
 
 Place = tuple[int, ...]
 """Where an element stands: its path from the root of the page."""

@@ -286,8 +286,8 @@ class Student:
         if not fragments:
             self._stop_polling()
         elif self._whole_page:
-            # Streamlit drops what it has not sent yet of a page's run, its end included, when a
-            # live fragment asks just after the run is over.
+            # When a live fragment asks just after a page's run is over, Streamlit ignores what it
+            # has not yet queued of that run, its end included.
             self.ends_lost += 1
             self._answer("")
         self._whole_page = not fragments

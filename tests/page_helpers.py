@@ -106,7 +106,7 @@ def written_by_programs(app: AppTest) -> list[str]:
 
 
 def read_table(body: str) -> pd.DataFrame:
-    """Read the one table in this HTML, its cells as a student reads them."""
+    """Read the one table in this HTML, its cells as texts, with a plain space before a %."""
     reader = _Reader()
     reader.feed(body)
     names, *rows = reader.rows

@@ -3,7 +3,9 @@
 import gc
 import pickle
 import socket
+import threading
 import weakref
+from inspect import unwrap
 
 import numpy as np
 import pytest
@@ -50,6 +52,11 @@ def longest() -> decode_cost.DecodeSnapshot:
         ),
         cached_steps=tuple(np.zeros(2048) for _ in range(20)),
     )
+
+
+@pytest.fixture(autouse=True)
+def streamlits_own_queue(monkeypatch):
+    monkeypatch.setattr(ForwardMsgQueue, "clear", unwrap(ForwardMsgQueue.clear))
 
 
 def test_a_measurement_keeps_its_last_snapshot_alone(service: TurnService):
@@ -110,8 +117,28 @@ def test_a_socket_that_is_not_tcp_is_left_alone():
         assert datagrams.type == socket.SOCK_DGRAM
 
 
+def test_what_other_threads_are_making_is_left_alone():
+    failures = []
+    done = threading.Event()
+
+    def make_tuples() -> None:
+        while not done.is_set():
+            try:
+                tuple(str(number) for number in range(2000))
+            except SystemError as failure:
+                failures.append(str(failure))
+
+    thread = threading.Thread(target=make_tuples)
+    thread.start()
+    for _ in range(50):
+        _send_at_once()
+    done.set()
+    thread.join()
+    assert failures == []
+
+
 def unsent() -> tuple[ForwardMsgQueue, list[ForwardMsg]]:
-    """The end of a page that has been drawn and not sent: two elements and the word that it is."""
+    """The end of a page, drawn and not sent: two elements, and the message that its run is over."""
     messages = [ForwardMsg() for _ in range(3)]
     for number, (fragment, message) in enumerate(zip(("live", "still"), messages, strict=False)):
         message.metadata.delta_path[:] = [0, number]

@@ -1,7 +1,9 @@
 """What one server process holds once for all its visitors."""
 
 import gc
+import os
 import socket
+import stat
 from contextlib import suppress
 from functools import wraps
 from inspect import signature
@@ -40,16 +42,26 @@ def _send_at_once() -> None:
 
     By default a small message waits until the browser has acknowledged the one before, up to 40
     ms. asyncio turns that off for sockets it knows as TCP; those Streamlit opens it does not,
-    for they carry no protocol number.
+    for they carry no protocol number. Windows, where sockets are no files, is left as it is.
     """
-    for found in gc.get_objects():
-        if type(found) is socket.socket and found.family in (socket.AF_INET, socket.AF_INET6):
-            with suppress(OSError):  # closed, or not TCP
-                found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Not by way of gc.get_objects(): a tuple that another thread is just making would be among
+    # them, held twice, and Python fails to finish it ("bad argument to internal function").
+    with suppress(OSError):
+        for name in os.listdir("/dev/fd"):
+            with suppress(OSError):  # closed since, no socket, or not TCP
+                _send_at_once_on(int(name))
+
+
+def _send_at_once_on(file: int) -> None:
+    if not stat.S_ISSOCK(os.fstat(file).st_mode):
+        return
+    with socket.socket(fileno=os.dup(file)) as found:  # the copy is closed, not the socket
+        if found.family in (socket.AF_INET, socket.AF_INET6):
+            found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _send_all_of_a_page() -> None:
-    """Let a fragment that is drawn anew take back nothing of the page drawn before it.
+    """Let a fragment that is drawn anew take back nothing that waits to be sent of its page.
 
     Streamlit, when a fragment's run begins, drops what waits to be sent of that fragment, though
     it may be part of a run of the whole page that has ended. The browser then takes those elements
@@ -66,7 +78,7 @@ def _send_all_of_a_page() -> None:
         retain_lifecycle_msgs: bool = False,  # noqa: FBT001, FBT002 - as it is called
         fragment_ids_this_run: list[str] | None = None,
     ) -> None:
-        # Told that the run is of no fragment at all, it drops nothing; None is the whole page's.
+        # With an empty list it drops nothing; None means a run of the whole page.
         ids: list[str] | None = None if fragment_ids_this_run is None else []
         clear(queue, retain_lifecycle_msgs=retain_lifecycle_msgs, fragment_ids_this_run=ids)
 
